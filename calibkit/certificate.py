@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from calibkit.curve import count_steps
 from calibkit.pairs import InputError
 
 Ints = NDArray[np.int64]
@@ -71,23 +72,22 @@ def boundary(alpha: float, delta: float, n: int) -> Ints:
     _check_share("delta", delta)
     if n < 0:
         raise InputError(f"n, the number of labels, must not be negative, but is {n}")
+
+    def tolerable(log_level: float) -> Ints | None:
+        c = _binomial_quantiles(alpha, math.exp(log_level), n)
+        return c if _crossing_probability(c, alpha, delta) <= delta else None
+
     low, high = math.log(delta / 1000), math.log(delta)
-    best = _binomial_quantiles(alpha, delta, n)
-    if _crossing_probability(best, alpha, delta) > delta:
-        best = None
-        while best is None:  # a very long walk may need a level below delta / 1000
-            candidate = _binomial_quantiles(alpha, math.exp(low), n)
-            if _crossing_probability(candidate, alpha, delta) <= delta:
-                best = candidate
-            else:
-                low, high = low - math.log(1000), low
+    best = tolerable(high)
+    if best is None:
+        while (best := tolerable(low)) is None:  # a very long walk may need a level below delta / 1000
+            low, high = low - math.log(1000), low
         for _ in range(_BISECTION_STEPS):
             middle = (low + high) / 2
-            candidate = _binomial_quantiles(alpha, math.exp(middle), n)
-            if _crossing_probability(candidate, alpha, delta) <= delta:
-                low, best = middle, candidate
-            else:
+            if (candidate := tolerable(middle)) is None:
                 high = middle
+            else:
+                low, best = middle, candidate
     best.flags.writeable = False
     return best
 
@@ -195,7 +195,8 @@ def certify(score: ArrayLike, reject: ArrayLike, alpha: float = 0.05, delta: flo
     Parameters
     ----------
     score
-        Shape (n,): the score of each labelled answer; infinite ones rank before or behind all others.
+        Shape (n,): the score of each labelled answer. inf ranks it before all others, as a deterministic pass
+        (then inf may be certified: these alone); -inf behind all, as a deterministic fail, and is no threshold.
     reject
         Shape (n,): whether a person rejects it.
     alpha
@@ -222,14 +223,9 @@ def certify(score: ArrayLike, reject: ArrayLike, alpha: float = 0.05, delta: flo
         raise InputError(f"score and reject must be of one length, not of shapes {scores.shape} and {rejected.shape}")
     if np.isnan(scores).any():
         raise InputError(f"score[{int(np.isnan(scores).argmax())}] is NaN; leave unscored answers out of the ranking")
-    order = np.argsort(-scores, kind="stable")
-    ranked = scores[order]
-    n = len(ranked)
-    ends = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True)) if n else np.empty(0, dtype=np.int64)
-    above = ends + 1
-    rejects = np.cumsum(rejected[order])[ends].astype(np.int64)
-    certified = rejects <= boundary(alpha, delta, n)[above]
-    return Certificate(alpha, delta, n, ranked[ends], above, rejects, certified)
+    thresholds, above, rejects = count_steps(scores, rejected)
+    certified = (rejects <= boundary(alpha, delta, len(scores))[above]) & (thresholds > -np.inf)
+    return Certificate(alpha, delta, len(scores), thresholds, above, rejects, certified)
 
 
 def labels_needed(alpha: float, delta: float, error: float, share: float, power: float = 0.8) -> int | None:

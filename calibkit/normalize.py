@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
 from typing import Final
 
 import regex
@@ -32,6 +33,7 @@ RUNGS: Final = (1, 2, 3)
 _FRACTION = re.compile("[\u00bc-\u00be\u2150-\u215f\u2189]")
 _SUPERSCRIPTS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-", strict=True))
 _SUPERSCRIPT_RUN = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻]+")
+_LONG_MARKS = regex.compile(r"\p{M}{32,}")
 
 
 def _one_of(characters: Iterable[str]) -> re.Pattern[str]:
@@ -48,7 +50,7 @@ _BEFORE_NFKC = {
     **dict.fromkeys(_span("\u200b", "\u200f") + _span("\u202a", "\u202e"), ""),
     **dict.fromkeys(_span("\u2060", "\u2064") + _span("\u2066", "\u206f"), ""),
     # What NFKC would turn into a space and a combining mark.
-    "\u00b4": "'",
+    **dict.fromkeys("\u00b4\u1ffd", "'"),
     # Double primes, which it would take apart.
     **dict.fromkeys("\u2033\u2036", '"'),
 }
@@ -72,7 +74,7 @@ _KEPT_MARK = "|".join(
         r"(?<=\^)-(?=\p{Nd})",
         r"[%‰&@/]",
         r"(?<=\p{L})\#|\#(?=\p{Nd})",
-        r"^\((?=[\p{Sc}\p{Nd}., ]+\)$)|\)$(?<=^\([\p{Sc}\p{Nd}., ]+\))",
+        r"^\((?=[\p{Sc}\p{Nd}.,% ]+\)[.!?]*$)|\)(?=[.!?]*$)(?<=^\([\p{Sc}\p{Nd}.,% ]+\))",
     )
 )
 _MARK = regex.compile(rf"(?:{_KEPT_MARK})(*SKIP)(*FAIL)|[\p{{P}}`^|]")
@@ -123,6 +125,7 @@ def _rewrite(text: str) -> str:
         text = _ONE_BEFORE_NFKC.sub(lambda match: _BEFORE_NFKC[match[0]], text)
         text = _write_out_fractions(text)
         text = _SUPERSCRIPT_RUN.sub(_write_out_exponent, text)
+        text = _LONG_MARKS.sub(_in_canonical_order, text)
         text = unicodedata.normalize("NFKC", text)
         text = _ONE_AFTER_NFKC.sub(lambda match: _AFTER_NFKC[match[0]], text)
     return text
@@ -133,7 +136,8 @@ def _write_out_fractions(text: str) -> str:
     def spaced(match: re.Match[str]) -> str:
         whole = unicodedata.normalize("NFKC", match.group())
         before = " " if match.start() and text[match.start() - 1].isnumeric() else ""
-        after = " " if match.end() < len(text) and text[match.end()].isdigit() else ""
+        complete = match.group() != "\u215f"  # "⅟", which a denominator follows
+        after = " " if complete and match.end() < len(text) and text[match.end()].isdigit() else ""
         return before + whole + after
 
     return _FRACTION.sub(spaced, text)
@@ -142,6 +146,13 @@ def _write_out_fractions(text: str) -> str:
 def _write_out_exponent(match: re.Match[str]) -> str:
     # NFKC alone would read 10² as 102.
     return "^" + "".join(_SUPERSCRIPTS[character] for character in match.group())
+
+
+def _in_canonical_order(marks: re.Match[str]) -> str:
+    # NFKC does this too, but in time that grows with the square of the number of marks.
+    apart = "".join(unicodedata.normalize("NFD", mark) for mark in marks.group())
+    runs = groupby(apart, key=lambda mark: unicodedata.combining(mark) > 0)
+    return "".join(mark for _, run in runs for mark in sorted(run, key=unicodedata.combining))
 
 
 def _fold_case(text: str) -> str:
@@ -228,9 +239,7 @@ def squad_tokens(texts: Sequence[str]) -> list[list[str]]:
     return tokens
 
 
-def _level_together(
-    texts: Sequence[str], of_ascii: Callable[[str], str], of_other: Callable[[str], str]
-) -> list[str]:
+def _level_together(texts: Sequence[str], of_ascii: Callable[[str], str], of_other: Callable[[str], str]) -> list[str]:
     levelled = [""] * len(texts)
     for level, ascii_only in ((of_ascii, True), (of_other, False)):
         places = [place for place, text in enumerate(texts) if text.isascii() is ascii_only]

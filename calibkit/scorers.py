@@ -76,6 +76,10 @@ class Scorer(Protocol):
 class Embedder(Protocol):
     """What an embedding scorer needs of a model."""
 
+    @property
+    def fingerprint(self) -> str:
+        """Hash of all that decides a vector; policies record it."""
+
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Embed distinct texts; shape (n_texts, n_dimensions)."""
 
@@ -110,8 +114,8 @@ class _Flat:
                 candidate.append(own)
                 reference.append(places.setdefault(of_text(pair, text), len(places)))
                 owner.append(position)
-        columns = (np.array(column, dtype=np.int64) for column in (candidate, reference, owner))
-        return cls(list(places), *columns, len(pairs))
+        columns = [np.array(column, dtype=np.int64) for column in (candidate, reference, owner)]
+        return cls(list(places), columns[0], columns[1], columns[2], len(pairs))
 
     def best(self, values: Floats, name: str, version: int) -> Scores:
         """The largest value over the references of each pair."""
@@ -231,9 +235,7 @@ def _count_matrix(tokens: Tokens) -> Any:
 
 def _subsequences(flat: _Flat, tokens: Tokens) -> Overlap:
     sizes = np.array([len(text) for text in tokens], dtype=np.int64)
-    shared = [
-        LCSseq.similarity(tokens[r], tokens[c]) for r, c in zip(flat.reference, flat.candidate, strict=True)
-    ]
+    shared = [LCSseq.similarity(tokens[r], tokens[c]) for r, c in zip(flat.reference, flat.candidate, strict=True)]
     return Overlap(np.array(shared, dtype=np.int64), sizes[flat.reference], sizes[flat.candidate])
 
 
@@ -288,7 +290,7 @@ class CosineScorer:
         if self.text == "answer":
             flat = _Flat.of(pairs)
         else:
-            flat = _Flat.of(pairs, lambda pair, text: f"{pair.question}\n{text}")
+            flat = _Flat.of(pairs, lambda pair, text: f"{pair.question}\n{text}" if text.strip() else "")
         if not len(flat.pair):
             return flat.best(np.empty(0), self.name, self.version)
         vectors = self.embedder.embed(flat.texts).astype(np.float64)
@@ -296,8 +298,9 @@ class CosineScorer:
         cosine = np.empty(len(flat.pair))
         for rows in _slices(len(cosine), 65_536):  # the products of all rows at once would fill the memory
             cosine[rows] = np.einsum("ij,ij->i", vectors[flat.reference[rows]], vectors[flat.candidate[rows]])
-        cosine = np.round(np.clip(cosine, -1, 1), 6) + 0.0
-        return flat.best(cosine, self.name, self.version)
+        filled = np.array([bool(text.strip()) for text in flat.texts], dtype=bool)
+        cosine *= filled[flat.reference] & filled[flat.candidate]  # two blanks are no match
+        return flat.best(np.round(np.clip(cosine, -1, 1), 6) + 0.0, self.name, self.version)
 
 
 def _slices(length: int, step: int) -> Iterable[slice]:
@@ -375,9 +378,7 @@ def find_scorer(name: str, embedder: Embedder | None = None) -> Scorer:
     raise InputError(f"there is no scorer {name!r}; the nearest: {', '.join(nearest)}")
 
 
-def score_pairs(
-    pairs: Iterable[AnswerPair], scorer: str | Scorer, *, embedder: Embedder | None = None
-) -> Scores:
+def score_pairs(pairs: Iterable[AnswerPair], scorer: str | Scorer, *, embedder: Embedder | None = None) -> Scores:
     """Score pairs and hold the scorer to its protocol.
 
     Parameters

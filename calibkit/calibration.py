@@ -1,0 +1,562 @@
+"""Labelled pairs and a configuration -> scores -> certified bands -> policy: the one place that strings these together."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibkit import store
+from calibkit.bands import (
+    Bands,
+    FailEvidence,
+    PassEvidence,
+    Ranking,
+    choose_bands,
+    explain_missing,
+    fail_intervals,
+    promise,
+    unbounded,
+)
+from calibkit.cascade import Cascade
+from calibkit.certificate import Certificate
+from calibkit.curve import Curve, compute_curve
+from calibkit.embedding import Embedding, load_embedder
+from calibkit.ledger import DEFAULT_DEVELOPMENT, Accounting, Configuration, Ledger, LedgerEvent, Planned, Refusal, SetMade
+from calibkit.normalize import NORMALIZER_VERSION
+from calibkit.pairs import InputError, PairSet, draw, fingerprint
+from calibkit.policy import (
+    SCHEMA,
+    TOOL,
+    AccountingEvidence,
+    BandsStage,
+    CurveEvidence,
+    Evidence,
+    ExactStage,
+    Histogram,
+    LabelEvidence,
+    ModelReference,
+    Policy,
+    PoolEvidence,
+    ScorerReference,
+)
+from calibkit.scorers import EMBEDDING_SCORERS, CosineScorer, Embedder, Scorer, Scores, find_scorer, score_pairs
+
+Drawn = Literal["random", "region", "assumed"]
+_BINS = 20
+
+
+@dataclass(frozen=True)
+class HandSet:
+    """Thresholds that a person sets instead of the certified choice."""
+
+    pass_at: float | None = None
+    fail_below: float | None = None
+    set_by: str | None = None
+    because: str | None = None
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What calibrating found."""
+
+    policy: Policy
+    pairs: PairSet
+    scores: Scores
+    """Of all pairs of the set, in its order."""
+    ranking: Ranking
+    """The labelled answers that the figures are about: the certifying ones, or the development part where
+    no look was granted."""
+    ranked: tuple[int, ...]
+    """Positions of the ranking's answers in `pairs`, in the ranking's order."""
+    curve: Curve | None
+    """Of this ranking; None where nothing in it has a score."""
+    pass_certificate: Certificate | None
+    """None where no look was granted."""
+    fail_certificate: Certificate | None
+    """None where the fail side was not asked for, or no look was granted."""
+    notes: Sequence[str] = field(default_factory=tuple)
+    """What else a person should know, a line each."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the policy, whole or not at all."""
+        store.write_text(path, self.policy.to_yaml())
+
+
+def calibrate(
+    pairs: PairSet,
+    *,
+    scorer: str | Scorer = "token_recall",
+    precision: float = 0.95,
+    fail_precision: float | None = None,
+    confidence: float = 0.9,
+    drawn: Drawn = "assumed",
+    exact_rung: Literal[1, 2, 3] | None = 3,
+    hand_set: HandSet | None = None,
+    development: float | None = None,
+    kind: Literal["collected", "constructed"] | None = None,
+    looks: int | None = None,
+    configurations: int | None = None,
+    new_plan: bool = False,
+    ledger: str | os.PathLike[str] | None = None,
+    name: str | None = None,
+    embedder: Embedder | None = None,
+    now: datetime | None = None,
+) -> Calibration:
+    """Certify bands for one configuration on labelled answers, and make them a policy.
+
+    Parameters
+    ----------
+    pairs
+        Labelled answers.
+    scorer
+        The scorer, by name or itself.
+    precision
+        The share of passes that a person must accept: 1 - alpha.
+    fail_precision
+        The share of fails that a person must reject; None: nothing fails by its score. Both sides are
+        promised jointly.
+    confidence
+        1 - delta.
+    drawn
+        How the labelled answers were drawn from the pool; "assumed" where nobody can say, and the promise
+        then begins with that condition.
+    exact_rung
+        The rung of the stage `exact` before the bands; None for none.
+    hand_set
+        Thresholds to export instead of the certified choice; certified where they lie in the certified set.
+    development
+        The share of the questions kept for exploring; fixed with the first calibration (default .25).
+    kind
+        Whether the answers were collected or written for the set; fixed with the first calibration.
+    looks, configurations
+        The plan over which the risk is shared; fixed before the first look (default 1 and 1).
+    new_plan
+        Begin a new plan: only questions that no look has used certify from now on.
+    ledger
+        The ledger's file, where it does not stand beside the pairs.
+    name
+        The policy's name (default: the set's).
+    embedder
+        The model for scorers that embed (default: the pinned one).
+    now
+        The time to note (default: the clock's).
+
+    Returns
+    -------
+    Calibration
+        With a policy whatever the outcome; where nothing could be certified the policy says so and why.
+
+    Raises
+    ------
+    InputError
+        Where no pair has a label, or an argument or a file is wrong.
+    """
+    for what, share in (("precision", precision), ("fail_precision", fail_precision), ("confidence", confidence)):
+        if share is not None and not 0 < share < 1:
+            raise InputError(f"{what} must lie between 0 and 1 (both excluded), not {share}")
+    hand_set = hand_set or HandSet()
+    Bands(hand_set.pass_at, hand_set.fail_below)  # refuses crossed ones before a look is spent
+    labelled = [pair for pair in pairs if pair.labelled]
+    if not labelled:
+        raise InputError(
+            f"{pairs.source or pairs.name}: none of the {len(pairs)} pairs has a label, and a threshold cannot be "
+            "calibrated without; fill the key 'acceptable', or name the column that holds it (--map acceptable=COLUMN)"
+        )
+    now = (now or datetime.now(UTC)).replace(microsecond=0)
+    path = Path(ledger) if ledger is not None else store.ledger_path(pairs)
+    book = _open_ledger(pairs, path, development, kind, looks, configurations, new_plan, now)
+    events: list[LedgerEvent] = [*book.unwritten]
+
+    if isinstance(scorer, str):
+        if scorer in EMBEDDING_SCORERS and embedder is None:
+            embedder = load_embedder()
+        scorer = find_scorer(scorer, embedder)
+    stage = _bands_stage(scorer)
+    configuration = Configuration(
+        scorer=scorer.name,
+        scorer_version=scorer.version,
+        model=stage.model.fingerprint if stage.model else None,
+        exact_rung=exact_rung,
+        normalizer_version=NORMALIZER_VERSION,
+        precision=precision,
+        fail_precision=fail_precision,
+        filters=tuple(pairs.filters),
+    )
+    exact = [ExactStage(stage="exact", rung=exact_rung)] if exact_rung else []
+    draft = Policy(schema=SCHEMA, name=name or book.ledger.set.name, stages=[*exact, stage])
+
+    chosen = draw(pairs, book.ledger.set.salt, book.ledger.set.development)
+    certifying = [at for at in chosen.certifying if book.ledger.fresh([pairs[at]])]
+    granted: Accounting | Refusal
+    look_events, granted = book.ledger.look(
+        configuration, [pairs[at] for at in certifying], delta=round(1 - confidence, 12), at=now
+    )
+    events += look_events
+
+    # From here on nothing is shown before the ledger holds it.
+    scores = score_pairs(pairs, scorer)
+    if path is not None:
+        store.append_events(path, events)
+
+    looked_at = certifying if isinstance(granted, Accounting) else list(chosen.development)
+    ranking, ranked = _rank(draft, scorer, embedder, pairs, scores, looked_at)
+    outcome = _decide(ranking, granted, precision, fail_precision, confidence, hand_set)
+    evidence = _evidence(pairs, book.ledger, scores, drawn, certifying, chosen.development, granted, ranking, outcome)
+    policy = Policy(
+        schema=SCHEMA,
+        name=draft.name,
+        created=now,
+        tool=TOOL,
+        stages=[
+            *exact,
+            stage.model_copy(
+                update={"pass_at_or_above": outcome.bands.pass_at_or_above, "fail_below": outcome.bands.fail_below}
+            ),
+        ],
+        evidence=evidence,
+    )
+    curve = compute_curve(ranking.place, ~ranking.rejected) if len(ranking.place) else None
+    notes = _notes(ranking, scores, embedder, granted)
+    return Calibration(
+        policy, pairs, scores, ranking, ranked, curve, outcome.pass_certificate, outcome.fail_certificate, notes
+    )
+
+
+def load_cascade(
+    policy: str | os.PathLike[str] | Policy,
+    *,
+    model_folder: str | os.PathLike[str] | None = None,
+    device: str = "cpu",
+    progress: Callable[[int, int], None] | None = None,
+) -> Cascade:
+    """Make a policy ready to grade, with the model that it names.
+
+    Parameters
+    ----------
+    policy
+        The policy or its file.
+    model_folder
+        Where the model lies, for models that neither a package nor the hub can give.
+    device
+        Where the model runs.
+    progress
+        Called with (done, total) while texts are embedded.
+
+    Raises
+    ------
+    InputError
+        For a policy that cannot be read, and for a model that is not here or is another one.
+    """
+    if not isinstance(policy, Policy):
+        policy = store.load_policy(policy)
+    stage = policy.bands_stage
+    embedder = None
+    if stage is not None and stage.model is not None:
+        embedder = load_embedder(
+            stage.model.name,
+            revision=stage.model.revision,
+            folder=model_folder,
+            dtype=stage.model.dtype,
+            max_tokens=stage.model.max_tokens,
+            device=device,
+            progress=progress,
+        )
+    return Cascade(policy, embedder=embedder)
+
+
+# --- the ledger -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Book:
+    ledger: Ledger
+    unwritten: Sequence[SetMade | Planned]
+
+
+def _open_ledger(
+    pairs: PairSet,
+    path: Path | None,
+    development: float | None,
+    kind: Literal["collected", "constructed"] | None,
+    looks: int | None,
+    configurations: int | None,
+    new_plan: bool,
+    now: datetime,
+) -> _Book:
+    """The set's ledger, begun where there is none, with the plan that is asked for."""
+    found = store.load_ledger(path) if path is not None else None
+    unwritten: list[SetMade | Planned] = []
+    if found is None:
+        share = DEFAULT_DEVELOPMENT if development is None else development
+        if not 0 <= share < 1:
+            raise InputError(f"development must be at least 0 and below 1, not {share}")
+        # The salt follows from the content: a deleted ledger or a renamed copy draws the same pairs again.
+        salt = hashlib.sha256(fingerprint(pairs).encode()).hexdigest()[:16]
+        unwritten.append(SetMade(name=pairs.name, kind=kind or "collected", salt=salt, development=share, at=now))
+        found = Ledger(unwritten)
+    made = found.set
+    for what, asked, fixed in (("development", development, made.development), ("kind", kind, made.kind)):
+        if asked is not None and asked != fixed:
+            raise InputError(
+                f"{path or 'the ledger'}: {what} was fixed at {fixed} when the set was made, and {asked} is asked for; "
+                f"leave --{what} out"
+            )
+    plan = Planned(looks=looks or found.plan.looks, configurations=configurations or found.plan.configurations, at=now)
+    changed = (plan.looks, plan.configurations) != (found.plan.looks, found.plan.configurations)
+    if changed and found.looks and not new_plan:
+        raise InputError(
+            f"{path or 'the ledger'}: the plan was {found.plan.looks} look(s) and {found.plan.configurations} "
+            "configuration(s) before the first look, and cannot be changed now; leave --looks and --configurations "
+            "out, or begin a new plan on fresh labels (--new-plan)"
+        )
+    if new_plan or changed or not found.is_planned:
+        unwritten.append(plan)
+        found = Ledger([*found.events, plan])
+    return _Book(found, unwritten)
+
+
+# --- ranking, deciding ------------------------------------------------------------------------------
+
+
+def _bands_stage(scorer: Scorer) -> BandsStage:
+    reference = ScorerReference(
+        name=scorer.name, version=scorer.version, text=scorer.text if isinstance(scorer, CosineScorer) else None
+    )
+    model = None
+    if isinstance(scorer, CosineScorer):
+        embedder = scorer.embedder
+        model = (
+            ModelReference(
+                name=embedder.name,
+                revision=embedder.revision,
+                fingerprint=embedder.fingerprint,
+                dtype=embedder.dtype,
+                max_tokens=embedder.max_tokens,
+                device=embedder.device,
+            )
+            if isinstance(embedder, Embedding)
+            else ModelReference(name=type(embedder).__name__, fingerprint=embedder.fingerprint, max_tokens=0)
+        )
+    return BandsStage(stage="bands", scorer=reference, model=model, pass_at_or_above=None, fail_below=None)
+
+
+def _rank(
+    draft: Policy,
+    scorer: Scorer,
+    embedder: Embedder | None,
+    pairs: PairSet,
+    scores: Scores,
+    positions: Sequence[int],
+) -> tuple[Ranking, tuple[int, ...]]:
+    """Rank labelled pairs as the policy will: the cascade's own deterministic stages, then the score.
+
+    Also the positions, in `pairs`, of those that stand in the ranking: the others are unscored.
+    """
+    chosen = [pairs[at] for at in positions]
+    early = Cascade(draft, embedder=embedder, scorer=scorer).decide_early(chosen)
+    place = scores.values[list(positions)].copy() if positions else np.empty(0)
+    stage = ["bands"] * len(chosen)
+    for at, verdict in enumerate(early):
+        if verdict is not None:
+            place[at] = np.inf if verdict.outcome == "pass" else -np.inf
+            stage[at] = verdict.stage or "bands"
+    ranked = tuple(at for at, value in zip(positions, place.tolist(), strict=True) if not np.isnan(value))
+    return Ranking.of(chosen, place, stage), ranked
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    bands: Bands
+    passes: PassEvidence
+    fails: FailEvidence
+    pass_certificate: Certificate | None
+    fail_certificate: Certificate | None
+
+
+def _decide(
+    ranking: Ranking,
+    granted: Accounting | Refusal,
+    precision: float,
+    fail_precision: float | None,
+    confidence: float,
+    hand: HandSet,
+) -> _Outcome:
+    pass_certificate = fail_certificate = None
+    bands, pass_certified, fail_certified = Bands(None, None), False, False
+    if isinstance(granted, Accounting):
+        pass_certificate = ranking.certify_pass(round(1 - precision, 12), granted.delta_each)
+        if fail_precision is not None:
+            fail_certificate = ranking.certify_fail(round(1 - fail_precision, 12), granted.delta_each)
+        bands, pass_certified, fail_certified = choose_bands(ranking, pass_certificate, fail_certificate)
+    if hand.pass_at is not None or hand.fail_below is not None:
+        bands = Bands(
+            bands.pass_at_or_above if hand.pass_at is None else hand.pass_at,
+            bands.fail_below if hand.fail_below is None else hand.fail_below,
+        )
+        if hand.pass_at is not None:
+            pass_certified = pass_certificate is not None and pass_certificate.holds_at(hand.pass_at)
+        if hand.fail_below is not None:
+            fail_certified = fail_certificate is not None and any(
+                low < hand.fail_below <= high for low, high in fail_intervals(fail_certificate)
+            )
+    passes_inside, fails_inside = ranking.passes(bands), ranking.fails(bands)
+    looked = isinstance(granted, Accounting)
+    pass_reason, pass_needed = _why_not(granted, pass_certified, pass_certificate, hand.pass_at)
+    passes = PassEvidence(
+        certified=pass_certified,
+        target=precision,
+        confidence=confidence,
+        above=int(passes_inside.sum()) if looked else None,
+        rejects=int(ranking.rejected[passes_inside].sum()) if looked else None,
+        by_stage=ranking.counts(passes_inside, ranking.rejected) if looked else None,
+        intervals=unbounded(pass_certificate.intervals) if pass_certificate else None,
+        reason=pass_reason,
+        labels_needed=pass_needed,
+        set_by=hand.set_by if hand.pass_at is not None else None,
+        because=hand.because if hand.pass_at is not None else None,
+    )
+    if fail_precision is None and hand.fail_below is None:
+        return _Outcome(bands, passes, FailEvidence(certified=False, reason="not asked for"), pass_certificate, None)
+    fail_reason, fail_needed = _why_not(granted, fail_certified, fail_certificate, hand.fail_below)
+    fails = FailEvidence(
+        certified=fail_certified,
+        target=fail_precision,
+        confidence=confidence,
+        below=int(fails_inside.sum()) if looked else None,
+        accepts=int(ranking.accepted[fails_inside].sum()) if looked else None,
+        by_stage=ranking.counts(fails_inside, ranking.accepted) if looked else None,
+        intervals=unbounded(fail_intervals(fail_certificate)) if fail_certificate else None,
+        reason=fail_reason,
+        labels_needed=fail_needed,
+        set_by=hand.set_by if hand.fail_below is not None else None,
+        because=hand.because if hand.fail_below is not None else None,
+    )
+    return _Outcome(bands, passes, fails, pass_certificate, fail_certificate)
+
+
+def _why_not(
+    granted: Accounting | Refusal, certified: bool, certificate: Certificate | None, hand_set: float | None
+) -> tuple[str | None, int | None]:
+    if certified:
+        return None, None
+    if isinstance(granted, Refusal):
+        return granted.reason, None
+    if certificate is None:
+        return "set by hand; a certificate for this side was not asked for", None
+    if hand_set is not None:
+        where = "which is empty" if not certificate.intervals else "see intervals"
+        return f"{hand_set:g} was set by hand and lies outside the certified set ({where})", None
+    return explain_missing(certificate)
+
+
+# --- evidence ---------------------------------------------------------------------------------------
+
+
+def _evidence(
+    pairs: PairSet,
+    ledger: Ledger,
+    scores: Scores,
+    drawn: Drawn,
+    certifying: Sequence[int],
+    development: Sequence[int],
+    granted: Accounting | Refusal,
+    ranking: Ranking,
+    outcome: _Outcome,
+) -> Evidence:
+    labels = [pairs[at] for at in certifying]
+    looked = isinstance(granted, Accounting)
+    return Evidence(
+        pool=PoolEvidence(
+            name=ledger.set.name,
+            kind=ledger.set.kind,
+            fingerprint=fingerprint(pairs),
+            groups=len({pair.group_key for pair in pairs}),
+            left_out=list(pairs.filters) or None,
+            unscored=int((~scores.scored).sum()),
+            histogram=_histogram(scores.values[scores.scored]),
+        ),
+        labels=LabelEvidence(
+            fingerprint=fingerprint(labels, labels=True),
+            drawn=drawn,
+            certifying=len(labels),
+            development=len(development),
+            acceptable=sum(pair.acceptable is True for pair in labels) if looked else None,
+            cannot_say=sum(pair.cannot_say for pair in labels) if looked else None,
+        ),
+        accounting=(
+            AccountingEvidence(
+                delta=granted.delta,
+                looks=granted.looks,
+                planned_looks=granted.planned_looks,
+                configurations=granted.configurations,
+                sides=granted.sides,
+            )
+            if isinstance(granted, Accounting)
+            else None
+        ),
+        **{"pass": outcome.passes},
+        fail=outcome.fails,
+        curve=_at_bands(ranking, outcome.bands) if looked and len(ranking.place) else None,
+        sentence=promise(
+            pool=ledger.set.name,
+            constructed=ledger.set.kind == "constructed",
+            drawn=drawn,
+            left_out=pairs.filters,
+            passes=outcome.passes,
+            fails=outcome.fails,
+            bands=outcome.bands,
+        ),
+    )
+
+
+def _histogram(values: NDArray[np.float64]) -> Histogram | None:
+    if not len(values):
+        return None
+    counts, edges = np.histogram(values, bins=_BINS, range=(min(0.0, values.min()), max(1.0, values.max())))
+    return Histogram(edges=[round(edge, 6) for edge in edges.tolist()], counts=counts.tolist())
+
+
+def _at_bands(ranking: Ranking, bands: Bands) -> CurveEvidence:
+    passes, fails = ranking.passes(bands), ranking.fails(bands)
+    acceptable = ~ranking.rejected
+    right = int((passes & acceptable).sum())
+    return CurveEvidence(
+        precision=right / int(passes.sum()) if passes.any() else None,
+        recall=right / int(acceptable.sum()) if acceptable.any() else None,
+        review_share=int((~passes & ~fails).sum()) / len(passes),
+    )
+
+
+def _notes(
+    ranking: Ranking, scores: Scores, embedder: Embedder | None, granted: Accounting | Refusal
+) -> tuple[str, ...]:
+    notes = []
+    if isinstance(granted, Refusal):
+        notes.append("the figures are those of the development part")
+    unscored = int((~scores.scored).sum())
+    if unscored:
+        why = next(reason for reason in scores.reasons if reason)
+        notes.append(f"{unscored} of {len(scores.values)} pairs are unscored ({why}); they go to review")
+    if len(ranking.place):
+        if ranking.rejected.all() or not ranking.rejected.any():
+            label = "not acceptable" if ranking.rejected.all() else "acceptable"
+            notes.append(f"all {len(ranking.place)} labelled answers are {label}: a curve needs both kinds")
+        finite = ranking.place[np.isfinite(ranking.place)]
+        if len(finite) and finite.min() == finite.max():
+            notes.append(f"all scores are equal ({finite[0]:g}): no threshold can tell answers apart")
+    if isinstance(embedder, Embedding):
+        if embedder.truncated:
+            notes.append(
+                f"{embedder.truncated} texts are longer than the model's {embedder.max_tokens} tokens; what lies beyond "
+                "was not read"
+            )
+        notes += embedder.notes
+    return tuple(notes)

@@ -1,0 +1,419 @@
+"""The policy: what the cascade does and what is known about it, as one YAML text.
+
+Reading is strict: YAML 1.2 (`no` is a text), no duplicate, unknown or missing keys, no other schema, no other
+versions of normaliser and scorer. The models below are the schema; `policy.schema.json` is made from them.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from datetime import UTC, datetime
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode, Node, SequenceNode
+from ruamel.yaml.representer import RoundTripRepresenter
+
+from calibkit.bands import Bands, FailEvidence, PassEvidence
+from calibkit.normalize import NORMALIZER_VERSION
+from calibkit.pairs import InputError
+from calibkit.scorers import EMBEDDING_SCORERS, LEXICAL_SCORERS, CosineScorer
+
+SCHEMA: Final = "calibkit/policy/1"
+TOOL: Final = "calibkit 0.1.0"
+
+_Finite = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class ScorerReference(_Part):
+    """Which scorer, in which version."""
+
+    name: str
+    version: int
+    text: Literal["answer", "question + answer"] | None = None
+    """What an embedding scorer embeds; follows from the name."""
+
+
+class ModelReference(_Part):
+    """Which embedding model, to the bit."""
+
+    name: str
+    revision: str | None = None
+    fingerprint: str
+    dtype: Literal["float32", "bfloat16"] = "float32"
+    max_tokens: int
+    device: str | None = None
+    """Where the scores of the calibration were computed; not part of the fingerprint."""
+
+
+class ExactStage(_Part):
+    """Passes answers whose normal form is a reference's."""
+
+    stage: Literal["exact"]
+    rung: Literal[1, 2, 3] = 3
+    version: int = NORMALIZER_VERSION
+    """Of the normaliser."""
+
+    @model_validator(mode="after")
+    def _check(self) -> ExactStage:
+        _check_version("normaliser", self.version, NORMALIZER_VERSION)
+        return self
+
+
+class RulesStage(_Part):
+    """Hard field rules."""
+
+    stage: Literal["rules"]
+    rules: list[str]
+    version: int = 1
+
+
+class BandsStage(_Part):
+    """Passes, fails or passes on by the score."""
+
+    stage: Literal["bands"]
+    scorer: ScorerReference
+    model: ModelReference | None = None
+    """Required by embedding scorers."""
+    pass_at_or_above: _Finite | None
+    fail_below: _Finite | None
+
+    @model_validator(mode="after")
+    def _check(self) -> BandsStage:
+        Bands(self.pass_at_or_above, self.fail_below)  # refuses crossed cuts
+        name = self.scorer.name
+        if name in LEXICAL_SCORERS:
+            _check_version(f"scorer {name}", self.scorer.version, LEXICAL_SCORERS[name].version)
+        if name in EMBEDDING_SCORERS:
+            _check_version(f"scorer {name}", self.scorer.version, CosineScorer.version)
+            text = "answer" if name == "cosine" else "question + answer"
+            if self.scorer.text not in (None, text):
+                raise ValueError(
+                    f"the scorer {name} embeds the text {text!r}, not {self.scorer.text!r}; mend one of them"
+                )
+            if self.model is None:
+                raise ValueError(f"the scorer {name} needs the key 'model' beside it, with name and fingerprint")
+        return self
+
+    @property
+    def bands(self) -> Bands:
+        """The two cuts."""
+        return Bands(self.pass_at_or_above, self.fail_below)
+
+
+class JudgeStage(_Part):
+    """Asks a judge."""
+
+    stage: Literal["judge"]
+    pass_at_or_above: _Finite
+    votes: int = 1
+    reply: Literal["json", "yes_no"] = "json"
+
+
+Stage = Annotated[ExactStage | RulesStage | BandsStage | JudgeStage, Field(discriminator="stage")]
+
+
+class Histogram(_Part):
+    """Scores of the pool; bin i holds edges[i] <= score < edges[i + 1], the last bin its upper edge too."""
+
+    edges: list[_Finite]
+    counts: list[int]
+
+
+class PoolEvidence(_Part):
+    """What the certificate speaks about."""
+
+    name: str
+    kind: Literal["collected", "constructed"]
+    fingerprint: str
+    groups: int
+    """Questions."""
+    left_out: list[str] | None = None
+    """Conditions under which rows were left out."""
+    unscored: int = 0
+    histogram: Histogram | None = None
+
+
+class LabelEvidence(_Part):
+    """Which labels were used, and for what."""
+
+    fingerprint: str
+    drawn: Literal["random", "region", "assumed"]
+    """How they were drawn; "assumed": nobody said."""
+    certifying: int
+    development: int
+    acceptable: int | None = None
+    """Among the certifying; None where no look at them was granted."""
+    cannot_say: int | None = None
+
+
+class AccountingEvidence(_Part):
+    """delta / (planned_looks * configurations * sides) is the risk that each certificate was given."""
+
+    delta: float
+    looks: int
+    planned_looks: int
+    configurations: int
+    sides: int
+
+
+class CurveEvidence(_Part):
+    """The chosen bands on the certifying labels, for orientation."""
+
+    precision: float | None
+    recall: float | None
+    review_share: float
+
+
+class Evidence(_Part):
+    """What is known about the bands."""
+
+    pool: PoolEvidence
+    labels: LabelEvidence
+    accounting: AccountingEvidence | None = None
+    """None where no look was granted."""
+    pass_: PassEvidence = Field(alias="pass")
+    fail: FailEvidence
+    curve: CurveEvidence | None = None
+    sentence: str
+
+
+class Policy(_Part):
+    """Stages in order, and the evidence for them.
+
+    Examples
+    --------
+    >>> policy = Policy.from_yaml(\"\"\"
+    ... schema: calibkit/policy/1
+    ... name: copied
+    ... stages:
+    ...   - {stage: exact, rung: 3}
+    ...   - {stage: bands, scorer: {name: rouge1, version: 1}, pass_at_or_above: 0.8, fail_below: null}
+    ... \"\"\")
+    >>> policy.certified, policy.bands_stage.bands.decide(0.9)
+    (False, 'pass')
+    >>> Policy.from_yaml("schema: calibkit/policy/9")
+    Traceback (most recent call last):
+    calibkit.pairs.InputError: policy: line 1: the schema 'calibkit/policy/9' is newer than this calibkit, \
+which reads calibkit/policy/1; update calibkit
+    """
+
+    schema_: Literal["calibkit/policy/1"] = Field(alias="schema")
+    name: str
+    created: datetime | None = None
+    tool: str | None = None
+    locale: str | None = None
+    stages: list[Stage] = Field(min_length=1)
+    evidence: Evidence | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Policy:
+        names = [stage.stage for stage in self.stages]
+        order = [name for name in ("exact", "rules", "bands", "judge") if name in names]
+        if names != order:
+            raise ValueError(f"the stages are {', '.join(names)}; each may stand once, in the order {', '.join(order)}")
+        return self
+
+    @property
+    def bands_stage(self) -> BandsStage | None:
+        """The bands, where the policy has any."""
+        return next((stage for stage in self.stages if isinstance(stage, BandsStage)), None)
+
+    @property
+    def certified(self) -> bool:
+        """Whether all that passes or fails before a judge is certified."""
+        if self.evidence is None or not self.evidence.pass_.certified:
+            return False
+        stage = self.bands_stage
+        return self.evidence.fail.certified or stage is None or stage.fail_below is None
+
+    @property
+    def standing(self) -> str:
+        """What to say of the policy wherever it is used."""
+        if self.evidence is None:
+            return f"The policy {self.name!r} is uncertified: it carries no evidence."
+        return self.evidence.sentence
+
+    @classmethod
+    def from_yaml(cls, text: str, place: str = "policy") -> Policy:
+        """Read a policy.
+
+        Parameters
+        ----------
+        text
+            The YAML text.
+        place
+            Where it came from, for error messages.
+
+        Raises
+        ------
+        InputError
+            With place, line, what is wrong and the cure.
+        """
+        try:
+            content = _yaml("safe").load(text)
+        except MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            line = f"line {mark.line + 1}: " if mark else ""
+            what = " ".join(str(error.problem or error).split())
+            raise InputError(f"{place}: {line}{what}; mend the YAML") from None
+        except (YAMLError, ValueError, RecursionError) as error:
+            what = " ".join(str(error).split())
+            raise InputError(f"{place}: this is no YAML text: {what}") from None
+        if not isinstance(content, dict):
+            raise InputError(f"{place}: this is no policy; a policy begins with 'schema: {SCHEMA}'")
+        schema = content.get("schema")
+        if isinstance(schema, str) and schema != SCHEMA:
+            raise InputError(f"{place}: line {_line(text, ('schema',))}: {_other_schema(schema)}")
+        try:
+            return cls.model_validate(content)
+        except ValidationError as error:
+            raise InputError(f"{place}: {_explain(error, text)}") from None
+
+    def to_yaml(self) -> str:
+        """Write the policy; reading it gives an equal one, floats to the bit."""
+        content = self.model_dump(by_alias=True, exclude_none=True)
+        content["stages"] = [
+            # A missing threshold would be an unknown one: null says that there is none.
+            stage.model_dump(exclude_none=True) | _thresholds(stage)
+            for stage in self.stages
+        ]
+        if self.evidence is not None:
+            for side in ("pass", "fail"):
+                part = getattr(self.evidence, "pass_" if side == "pass" else side)
+                if part.intervals is not None:
+                    content["evidence"][side]["intervals"] = [list(interval) for interval in part.intervals]
+            if self.evidence.curve is not None:
+                content["evidence"]["curve"] = self.evidence.curve.model_dump()
+        stream = io.StringIO()
+        _yaml("rt").dump(_laid_out(content), stream)
+        return stream.getvalue()
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        """The JSON Schema of the format."""
+        schema = cls.model_json_schema(by_alias=True)
+        schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+        schema["title"] = "calibkit policy, version 1"
+        return schema
+
+
+def _thresholds(stage: Any) -> dict[str, float | None]:
+    if not isinstance(stage, BandsStage):
+        return {}
+    return {"pass_at_or_above": stage.pass_at_or_above, "fail_below": stage.fail_below}
+
+
+def _check_version(what: str, written: int, current: int) -> None:
+    if written != current:
+        raise ValueError(
+            f"the policy was made with version {written} of the {what}, this calibkit has version {current}; "
+            "calibrate again, or install the calibkit that made it"
+        )
+
+
+# --- YAML: layout and lines -------------------------------------------------------------------------
+
+
+class _Representer(RoundTripRepresenter):
+    """Writes null as such (round-trip YAML leaves it blank) and times in UTC."""
+
+    def null(self, _none: None) -> Any:
+        return self.represent_scalar("tag:yaml.org,2002:null", "null")
+
+    def time(self, moment: datetime) -> Any:
+        written = moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+        return self.represent_scalar("tag:yaml.org,2002:timestamp", written)
+
+
+_Representer.add_representer(type(None), _Representer.null)
+_Representer.add_representer(datetime, _Representer.time)
+
+
+def _yaml(kind: Literal["safe", "rt"]) -> YAML:
+    yaml = YAML(typ=kind, pure=True)
+    if kind == "rt":
+        yaml.Representer = _Representer
+    yaml.width = 1_000_000
+    yaml.indent(mapping=2, sequence=4, offset=2)
+    return yaml
+
+
+def _laid_out(value: Any) -> Any:
+    """Blocks for what holds blocks, one line for what holds scalars or short lists of scalars."""
+    if isinstance(value, dict):
+        laid: Any = CommentedMap((key, _laid_out(part)) for key, part in value.items())
+        parts = list(value.values())
+        one_line = all(_is_scalar(part) or _is_scalar_list(part) for part in parts) and len(repr(value)) < 160
+    elif isinstance(value, (list, tuple)):
+        laid = CommentedSeq(_laid_out(part) for part in value)
+        one_line = all(_is_scalar(part) or _is_scalar_list(part) for part in value)
+    else:
+        return value
+    if one_line:
+        laid.fa.set_flow_style()
+    return laid
+
+
+def _is_scalar(value: Any) -> bool:
+    return not isinstance(value, (dict, list, tuple))
+
+
+def _is_scalar_list(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and all(map(_is_scalar, value))
+
+
+def _line(text: str, path: tuple[int | str, ...]) -> int:
+    """The line (from 1) on which a part of the text stands, or the nearest part round it."""
+    node: Node | None = _yaml("safe").compose(text)
+    line = 1
+    for step in path:
+        if isinstance(node, MappingNode):
+            found = next(((key, value) for key, value in node.value if key.value == str(step)), None)
+            if found is None:
+                continue  # a step that only the models know, such as the kind of a stage
+            line, node = found[0].start_mark.line + 1, found[1]
+        elif isinstance(node, SequenceNode) and isinstance(step, int) and step < len(node.value):
+            node = node.value[step]
+            line = node.start_mark.line + 1
+    return line
+
+
+def _other_schema(schema: str) -> str:
+    name, _, number = schema.rpartition("/")
+    if name == SCHEMA.rpartition("/")[0] and number.isdecimal() and int(number) > int(SCHEMA.rpartition("/")[2]):
+        return f"the schema {schema!r} is newer than this calibkit, which reads {SCHEMA}; update calibkit"
+    return f"the schema {schema!r} is not known; this calibkit reads {SCHEMA}"
+
+
+def _explain(error: ValidationError, text: str) -> str:
+    """The first fault in one line: where, what and the cure."""
+    faults = error.errors()
+    fault = faults[0]
+    path = tuple(fault["loc"])
+    where = ".".join(str(step) for step in path if step not in ("exact", "rules", "bands", "judge")) or "the policy"
+    more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+    match fault["type"]:
+        case "extra_forbidden":
+            what = f"unknown key {path[-1]!r} ({where}); remove it or mend its spelling"
+        case "missing":
+            what = f"missing key {path[-1]!r} ({where}); add it"
+        case "value_error":
+            what = f"{where}: {fault['ctx']['error']}"
+        case "union_tag_invalid":
+            what = f"{where}: unknown stage {fault['ctx']['tag']}; a stage is one of {fault['ctx']['expected_tags']}"
+        case "union_tag_not_found":
+            what = f"{where}: missing key 'stage'; add it"
+        case _:
+            shown = fault["input"]
+            shown = f"{shown:g}" if isinstance(shown, float) and not math.isfinite(shown) else repr(shown)
+            what = f"{where} is {shown[:60]}: {fault['msg'][:1].lower() + fault['msg'][1:]}"
+    return f"line {_line(text, path)}: {what}{more}"
