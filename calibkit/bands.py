@@ -6,13 +6,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from itertools import pairwise
 from typing import Annotated, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from calibkit.certificate import Certificate, certify, labels_needed
+from calibkit.certificate import MOST_LABELS, Certificate, certify, labels_needed
 from calibkit.pairs import AnswerPair, InputError, counted
 
 MARGIN: Final = 1e-5
@@ -81,7 +82,16 @@ class Ranking:
 
     @classmethod
     def of(cls, pairs: Sequence[AnswerPair], place: NDArray[np.float64], stage: Sequence[str]) -> Ranking:
-        """Rank labelled pairs, leaving out those whose place is NaN (unscored)."""
+        """Rank labelled pairs, leaving out those whose place is NaN (unscored).
+
+        Raises
+        ------
+        InputError
+            For a pair without a label: it would count as right on both sides.
+        """
+        for pair in pairs:
+            if not pair.labelled:
+                raise InputError(f"the pair {pair.id!r} has no label; rank labelled pairs only")
         kept = [at for at, value in enumerate(place) if not math.isnan(value)]
         return cls(
             place=place[kept],
@@ -134,7 +144,7 @@ def fail_intervals(certificate: Certificate) -> list[tuple[float, float]]:
 
 
 def short_decimal(low: float, high: float) -> float:
-    """The shortest decimal in (low, high], away from both ends by `MARGIN` or a quarter of the gap.
+    """The shortest decimal in (low, high], `MARGIN` away from both ends, or a quarter of a gap that is too narrow.
 
     Of several the one nearest the middle. An end may be infinite.
 
@@ -148,7 +158,9 @@ def short_decimal(low: float, high: float) -> float:
     if math.isinf(high):
         high = low + 1 + abs(low) * 1e-9
     floor, ceiling = Decimal(low), Decimal(high)
-    margin = min(Decimal(MARGIN), (ceiling - floor) / 4)
+    gap, margin = ceiling - floor, Decimal(MARGIN)
+    if gap < 2 * margin:
+        margin = gap / 4
     middle = (floor + ceiling) / 2
     for digits in range(18):
         unit = Decimal(1).scaleb(-digits)
@@ -156,10 +168,11 @@ def short_decimal(low: float, high: float) -> float:
         last = ((ceiling - margin) / unit).to_integral_value(ROUND_FLOOR)
         if first <= last:
             nearest = min(max((middle / unit).to_integral_value(), first), last)
-            value = float(nearest * unit)
+            value = float(nearest * unit) + 0.0  # no -0.0
             if low < value <= high:
                 return value
-    return high
+    value = float(middle)
+    return value if low < value <= high else high
 
 
 def _gaps(intervals: Sequence[tuple[float, float]], observed: NDArray[np.float64]) -> list[tuple[float, float]]:
@@ -168,7 +181,7 @@ def _gaps(intervals: Sequence[tuple[float, float]], observed: NDArray[np.float64
     gaps = []
     for low, high in intervals:
         inner = [low, *(cut for cut in cuts if low < cut < high), high]
-        gaps += list(zip(inner, inner[1:], strict=False))
+        gaps += list(pairwise(inner))
     return sorted(gaps)
 
 
@@ -287,9 +300,12 @@ def explain_missing(certificate: Certificate) -> tuple[str, int | None]:
     True
     """
     alpha, delta, n = certificate.alpha, certificate.delta, certificate.n
+    if certificate.intervals:
+        return "all its certified thresholds lie across the other side's", None
     floor = math.ceil(math.log(delta) / math.log(1 - alpha))
     if n < floor:
-        return f"{counted(n, 'label')} can tell too little: without any wrong answer among them at least {floor} are due", floor
+        reason = f"{counted(n, 'label')} can tell too little: without any wrong answer among them at least {floor} are due"
+        return reason, floor
     finite = certificate.thresholds > -np.inf
     above, wrong = certificate.above[finite], certificate.rejects[finite]
     if not len(above):
@@ -297,20 +313,16 @@ def explain_missing(certificate: Certificate) -> tuple[str, int | None]:
     shares = wrong / above
     best = int(np.lexsort((-above, shares))[0])
     seen = f"at the best threshold {wrong[best]} of {above[best]} labelled answers are wrong"
-    estimates = [
-        labels_needed(alpha, delta, (k + 0.5) / (m + 1), m / n)
-        for m, k in _spread(above, wrong)
-        if (k + 0.5) / (m + 1) < alpha
-    ]
-    needed = min((estimate for estimate in estimates if estimate is not None), default=None)
+    places = {best, *np.linspace(0, len(above) - 1, 12).round().astype(int).tolist()}
+    regions = [((wrong[at] + 0.5) / (above[at] + 1), above[at] / n) for at in sorted(places)]
+    regions.sort(key=lambda region: -region[1] * max(alpha - region[0], 0) ** 2)  # the likely best bounds the others
+    needed: int | None = None
+    for error, share in regions:
+        estimate = labels_needed(alpha, delta, error, share, most=needed or MOST_LABELS)
+        needed = needed if estimate is None else estimate
     if needed is None:
-        return f"{seen}, and no threshold of this score keeps the share under {alpha:.3g} on these labels", None
+        return f"{seen}, and nothing points to a threshold of this score that keeps the share under {alpha:.3g}", None
     return f"{seen}: too few to tell that the share is under {alpha:.3g}", max(needed, n + 1)
-
-
-def _spread(above: NDArray[np.int64], wrong: NDArray[np.int64], most: int = 12) -> list[tuple[int, int]]:
-    places = np.unique(np.linspace(0, len(above) - 1, most).round().astype(int))
-    return list(zip(above[places].tolist(), wrong[places].tolist(), strict=True))
 
 
 def promise(
@@ -336,17 +348,25 @@ def promise(
             f"fewer than {_percent(1 - passes.target)} of the answers that this policy {what} would be rejected"
         )
     if fails.certified and fails.target is not None:
-        sides.append(f"fewer than {_percent(1 - fails.target)} of those that it fails would be accepted")
+        what = "those that it" if sides else "the answers that this policy"
+        sides.append(f"fewer than {_percent(1 - fails.target)} of {what} fails would be accepted")
     confidence = passes.confidence or fails.confidence
     if not sides or confidence is None:
-        reason = passes.reason or "it carries no evidence"
-        needed = f"; about {passes.labels_needed} random labels may do" if passes.labels_needed else ""
-        return f"Nothing is certified for {pool_words}: {reason}{needed}."
+        return f"Nothing is certified for {pool_words}: {_why_not(passes)}."
     sentence = (
-        f"{condition}with {_percent(confidence)} confidence {' and '.join(sides)} by a person, for a random answer to a "
-        f"random question of {pool_words}; this holds for every certified threshold at once."
+        f"{condition}with {_percent(confidence)} confidence {' and '.join(sides)} by a person, for a random answer to "
+        f"a random question of {pool_words}; this holds for every certified threshold at once."
     )
+    if not passes.certified:
+        sentence += f" What it passes is not certified: {_why_not(passes)}."
+    elif not fails.certified and bands.fail_below is not None:
+        sentence += f" What it fails is not certified: {_why_not(fails)}."
     return sentence[0].upper() + sentence[1:]
+
+
+def _why_not(side: PassEvidence | FailEvidence) -> str:
+    needed = f"; about {side.labels_needed} random labels may do" if side.labels_needed else ""
+    return f"{side.reason or 'it carries no evidence'}{needed}"
 
 
 def _percent(share: float) -> str:

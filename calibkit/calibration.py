@@ -105,6 +105,7 @@ def calibrate(
     looks: int | None = None,
     configurations: int | None = None,
     new_plan: bool = False,
+    explore: bool = False,
     ledger: str | os.PathLike[str] | None = None,
     name: str | None = None,
     embedder: Embedder | None = None,
@@ -140,6 +141,8 @@ def calibrate(
         The plan over which the risk is shared; fixed before the first look (default 1 and 1).
     new_plan
         Begin a new plan: only questions that no look has used certify from now on.
+    explore
+        Look at the development part only: nothing is declared, no look is taken, nothing is certified.
     ledger
         The ledger's file, where it does not stand beside the pairs.
     name
@@ -195,15 +198,16 @@ def calibrate(
 
     chosen = draw(pairs, book.ledger.set.salt, book.ledger.set.development)
     certifying = [at for at in chosen.certifying if book.ledger.fresh([pairs[at]])]
-    granted: Accounting | Refusal
-    look_events, granted = book.ledger.look(
-        configuration, [pairs[at] for at in certifying], delta=round(1 - confidence, 12), at=now
-    )
-    events += look_events
+    granted: Accounting | Refusal = Refusal("explored on the development part, not declared")
+    if not explore:
+        look_events, granted = book.ledger.look(
+            configuration, [pairs[at] for at in certifying], delta=round(1 - confidence, 12), at=now
+        )
+        events += look_events
 
     # From here on nothing is shown before the ledger holds it.
     scores = score_pairs(pairs, scorer)
-    if path is not None:
+    if path is not None and not explore:
         store.append_events(path, events)
 
     looked_at = certifying if isinstance(granted, Accounting) else list(chosen.development)

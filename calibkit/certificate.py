@@ -16,21 +16,25 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from calibkit.curve import count_steps
+from calibkit.curve import as_flags, count_steps
 from calibkit.pairs import InputError
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-_BISECTION_STEPS = 16
+# Levels are tried on a fixed grid, exp(-j * step): so the boundary falls with n and rises with delta, exactly.
+_GRID = 2**16
+_GRID_STEP = math.log(1000) / _GRID
 # Mass in the far tail of the walk that is not followed any further; it is counted as touching.
 _NEGLIGIBLE = 1e-15
-_MOST_LABELS = 20_000
+MOST_LABELS: Final = 20_000
+"""Where `labels_needed` gives up."""
 
 
 @lru_cache(maxsize=512)
@@ -39,7 +43,8 @@ def boundary(alpha: float, delta: float, n: int) -> Ints:
 
     For a level L, c_L[m] is the largest k with BinomCDF(k; m, alpha) <= L (-1: none), and Q(L) the probability
     that a Bernoulli(alpha) walk S has S_m <= c_L[m] for any m in 1..n, computed exactly. The boundary is
-    c_L for the largest level found, by bisection, with Q(L) <= delta.
+    c_L for the largest level L <= delta with Q(L) <= delta on a grid of 65,536 levels to each factor 1000, found by
+    bisection. The grid is the same for all arguments: a smaller delta, or a larger n, tolerates no more.
 
     Parameters
     ----------
@@ -73,17 +78,18 @@ def boundary(alpha: float, delta: float, n: int) -> Ints:
     if n < 0:
         raise InputError(f"n, the number of labels, must not be negative, but is {n}")
 
-    def tolerable(log_level: float) -> Ints | None:
-        c = _binomial_quantiles(alpha, math.exp(log_level), n)
+    def tolerable(place: int) -> Ints | None:
+        c = _binomial_quantiles(alpha, math.exp(-place * _GRID_STEP), n)
         return c if _crossing_probability(c, alpha, delta) <= delta else None
 
-    low, high = math.log(delta / 1000), math.log(delta)
+    high = math.ceil(-math.log(delta) / _GRID_STEP)
     best = tolerable(high)
     if best is None:
+        low = high + _GRID
         while (best := tolerable(low)) is None:  # a very long walk may need a level below delta / 1000
-            low, high = low - math.log(1000), low
-        for _ in range(_BISECTION_STEPS):
-            middle = (low + high) / 2
+            low, high = low + _GRID, low
+        while low - high > 1:
+            middle = (low + high) // 2
             if (candidate := tolerable(middle)) is None:
                 high = middle
             else:
@@ -207,7 +213,7 @@ def certify(score: ArrayLike, reject: ArrayLike, alpha: float = 0.05, delta: flo
     Raises
     ------
     InputError
-        For a NaN score, or shapes that differ.
+        For a NaN score, a label other than true and false, or shapes that differ.
 
     Examples
     --------
@@ -218,7 +224,7 @@ def certify(score: ArrayLike, reject: ArrayLike, alpha: float = 0.05, delta: flo
     []
     """
     scores = np.asarray(score, dtype=np.float64)
-    rejected = np.asarray(reject, dtype=bool)
+    rejected = as_flags("reject", reject)
     if scores.ndim != 1 or scores.shape != rejected.shape:
         raise InputError(f"score and reject must be of one length, not of shapes {scores.shape} and {rejected.shape}")
     if np.isnan(scores).any():
@@ -228,7 +234,9 @@ def certify(score: ArrayLike, reject: ArrayLike, alpha: float = 0.05, delta: flo
     return Certificate(alpha, delta, len(scores), thresholds, above, rejects, certified)
 
 
-def labels_needed(alpha: float, delta: float, error: float, share: float, power: float = 0.8) -> int | None:
+def labels_needed(
+    alpha: float, delta: float, error: float, share: float, power: float = 0.8, *, most: int = MOST_LABELS
+) -> int | None:
     """How many random labels certify, with some power, a top region whose true error is below the target.
 
     The smallest n with BinomCDF(c_n[n share]; n share, error) >= power, c_n = boundary(alpha, delta, n). The power
@@ -245,11 +253,13 @@ def labels_needed(alpha: float, delta: float, error: float, share: float, power:
         The region's share of the pool, in (0, 1].
     power
         The wanted probability.
+    most
+        Where to give up.
 
     Returns
     -------
     int or None
-        None where 20,000 labels are not enough (always so for error >= alpha).
+        None where `most` labels are not enough (always so for error >= alpha).
 
     Examples
     --------
@@ -268,9 +278,9 @@ def labels_needed(alpha: float, delta: float, error: float, share: float, power:
     def powerful(rejects: int, n: int) -> bool:
         return bool(stats.binom.cdf(rejects, round(n * share), error) >= power)
 
-    c = boundary(alpha, delta, _MOST_LABELS)
+    c = boundary(alpha, delta, most)
     rises = np.flatnonzero(np.diff(c) > 0) + 1
-    rises = rises[rises <= _MOST_LABELS * share]
+    rises = rises[rises <= most * share]
     tolerable = np.flatnonzero(stats.binom.cdf(c[rises], rises, error) >= power)
     if not len(tolerable):
         return None

@@ -1,4 +1,4 @@
-"""The command line: calibrate, grade, score.
+"""The command line: calibrate, grade, score, lab.
 
 Exit status: 0 done, also when nothing could be certified; 1 done, and the answer is no (--require-certified);
 2 the input or the call is wrong, with one line on standard error.
@@ -27,8 +27,10 @@ from calibkit import store
 from calibkit.bands import FailEvidence, PassEvidence
 from calibkit.calibration import Calibration, HandSet, calibrate, load_cascade
 from calibkit.cascade import Verdict
-from calibkit.embedding import load_embedder
+from calibkit.embedding import DEFAULT_MODEL, load_embedder
+from calibkit.lab import open_lab, prepare_lab
 from calibkit.pairs import InputError, PairSet, counted
+from calibkit.report import calibration_report, save_figures, text_report
 from calibkit.scorers import EMBEDDING_SCORERS, Embedder, score_pairs
 
 app = typer.Typer(
@@ -43,8 +45,6 @@ _err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 # An unknown option, a missing argument, a bad value: typer exports this kind of error by one of its children only.
 _USAGE_ERROR: type[Any] = typer.BadParameter.__mro__[1]
-
-DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 
 
 class DrawnChoice(StrEnum):
@@ -115,9 +115,16 @@ def calibrate_command(
     looks: Annotated[int | None, typer.Option(help="Planned looks at the labels (1).", min=1)] = None,
     configurations: Annotated[int | None, typer.Option(help="Planned configurations (1).", min=1)] = None,
     new_plan: Annotated[bool, typer.Option("--new-plan", help="Certify on fresh labels only, from now on.")] = False,
+    explore: Annotated[
+        bool, typer.Option("--explore", help="Look at the development part only; spends nothing, certifies nothing.")
+    ] = False,
     ledger: Annotated[Path | None, typer.Option(help="The ledger, if it is not beside the pairs.")] = None,
     name: Annotated[str | None, typer.Option(help="The policy's name.")] = None,
     out: Annotated[Path | None, typer.Option(help="Where to write the policy.")] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Where to write the report: a web page, or plain text if named .txt.")
+    ] = None,
+    figures: Annotated[Path | None, typer.Option(help="A folder for the figures as PNG and SVG.")] = None,
     require_certified: Annotated[
         bool, typer.Option("--require-certified", help="Exit with 1 where nothing is certified.")
     ] = False,
@@ -151,12 +158,18 @@ def calibrate_command(
             looks=looks,
             configurations=configurations,
             new_plan=new_plan,
+            explore=explore,
             ledger=ledger,
             name=name,
             embedder=_embedder(scorer, model, model_revision, model_folder, dtype, device, progress),
         )
     if out is not None:
         found.save(out)
+    if report is not None:
+        told = text_report(found) if report.suffix == ".txt" else calibration_report(found)
+        store.write_text(report, told)
+    if figures is not None:
+        save_figures(found, figures)
     if json_:
         _print_json(_calibration_record(found, out))
     else:
@@ -272,6 +285,22 @@ def score_command(
     with store.atomic_writer(out) as file:
         csv.writer(file, lineterminator="\n").writerows([header, *rows])
     _out.print(f"{counted(len(loaded), 'row')} written to {out}", markup=False)
+
+
+@app.command("lab")
+def lab_command(
+    set_: Annotated[Path | None, typer.Argument(metavar="[SET]", help="A set or a file of pairs of your own.")] = None,
+    folder: Annotated[Path, typer.Option(help="Where the notebooks go.")] = Path("calibkit-lab"),
+    open_: Annotated[
+        bool, typer.Option("--open/--no-open", help="Open JupyterLab, or copy the notebooks only.")
+    ] = True,
+) -> None:
+    """Copy the notebooks into a folder of your own and open JupyterLab on them."""
+    prepared = prepare_lab(folder, set_)
+    for line in prepared:
+        _out.print(line, markup=False)
+    if open_:
+        raise typer.Exit(open_lab(folder, set_))
 
 
 # --- reading the options ----------------------------------------------------------------------------

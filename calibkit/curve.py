@@ -48,6 +48,17 @@ class Curve:
         return self.true_passes / self.n_acceptable if self.n_acceptable else np.full(len(self.thresholds), np.nan)
 
     @property
+    def average_precision(self) -> float:
+        """Precision at each threshold, weighted by the recall that it adds; NaN where nothing is acceptable."""
+        return float(np.sum(np.diff(self.recall, prepend=0) * self.precision))
+
+    @property
+    def agreement(self) -> Floats:
+        """Share of all answers on which a gate at the threshold and a person agree."""
+        right = self.true_passes + self.n_not_acceptable - self.false_passes
+        return right / (self.n_acceptable + self.n_not_acceptable)
+
+    @property
     def pass_share(self) -> Floats:
         """Share of all answers that pass."""
         return self.passes / (self.n_acceptable + self.n_not_acceptable)
@@ -66,7 +77,7 @@ def compute_curve(score: ArrayLike, acceptable: ArrayLike) -> Curve:
     Raises
     ------
     InputError
-        For NaN scores, shapes that differ, or no answers.
+        For NaN scores, labels other than true and false, shapes that differ, or no answers.
 
     Examples
     --------
@@ -77,7 +88,7 @@ def compute_curve(score: ArrayLike, acceptable: ArrayLike) -> Curve:
     ([0.5, 0.67], [0.5, 1.0])
     """
     scores = np.asarray(score, dtype=np.float64)
-    accepted = np.asarray(acceptable, dtype=bool)
+    accepted = as_flags("acceptable", acceptable)
     if scores.ndim != 1 or scores.shape != accepted.shape or not len(scores):
         raise InputError(
             f"score and acceptable must be of one length above 0, not of shapes {scores.shape} and {accepted.shape}"
@@ -87,6 +98,34 @@ def compute_curve(score: ArrayLike, acceptable: ArrayLike) -> Curve:
     thresholds, above, accepted_above = count_steps(scores, accepted)
     n_acceptable = int(accepted.sum())
     return Curve(thresholds, accepted_above, above - accepted_above, n_acceptable, len(scores) - n_acceptable)
+
+
+def as_flags(name: str, labels: ArrayLike) -> NDArray[np.bool_]:
+    """Labels as bools; nothing but true and false (or 1 and 0) is taken for one of them.
+
+    Raises
+    ------
+    InputError
+        For None, NaN, texts and other numbers, which `bool` would silently take for a label.
+
+    Examples
+    --------
+    >>> as_flags("reject", [1, 0, True])
+    array([ True, False,  True])
+    >>> as_flags("reject", [True, None])
+    Traceback (most recent call last):
+    calibkit.pairs.InputError: reject[1] is None, neither true nor false; say what it counts as ("cannot say" counts \
+against: as rejected on the pass side, as accepted on the fail side)
+    """
+    flags = np.asarray(labels)
+    if flags.dtype != bool:
+        for at, value in enumerate(flags.ravel().tolist()):
+            if value not in (0, 1):
+                raise InputError(
+                    f"{name}[{at}] is {value!r}, neither true nor false; say what it counts as "
+                    '("cannot say" counts against: as rejected on the pass side, as accepted on the fail side)'
+                )
+    return flags.astype(bool)
 
 
 def count_steps(scores: Floats, flags: NDArray[np.bool_]) -> tuple[Floats, Ints, Ints]:

@@ -226,11 +226,12 @@ class Embedding:
         safe by itself (blanks give no token, a long word may give one), so the part grows until it holds two
         windows of tokens: the word that the cut may have split is then far beyond the first.
         """
-        size = 32 * self.max_tokens
+        tokenizer = self._model.tokenizer
+        size = 32 * self.max_tokens if tokenizer.truncation_side == "right" else len(text)
         while True:
             part = text[:size]
-            # The model's own tokeniser, without the truncation and padding that tokenizer.json may bring along.
-            tokens = self._model.tokenizer(self._recipe.prompt + part, truncation=False, padding=False, verbose=False)
+            # The truncation and padding that tokenizer.json may bring along are none of the model's.
+            tokens = tokenizer(self._recipe.prompt + part, truncation=False, padding=False, verbose=False)
             n_tokens = len(tokens["input_ids"])
             if size >= len(text) or n_tokens > 2 * self.max_tokens:
                 return part, n_tokens

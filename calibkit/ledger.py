@@ -9,6 +9,7 @@ A ledger is an append-only list of events beside the labels. Notebook, widget an
 - A look is a distinct (certifying labels, configuration). The same again is the same look.
 - Once the planned looks are used, only fresh labels certify: those of questions that no look has used. A new
   plan opens them.
+- A question whose references or answer changed after a look certifies no more.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ class Configuration(_Event):
     scorer_version: int
     model: str | None = None
     """Fingerprint of the embedding model, for scorers that use one."""
-    exact_rung: int | None
+    exact_rung: int | None = None
+    """The rung of the stage `exact`; None for none."""
     normalizer_version: int
     precision: float
     """1 - alpha on the pass side."""
@@ -103,6 +105,8 @@ class Looked(_Event):
     """Key of the configuration."""
     groups: tuple[str, ...]
     """Short hashes of the questions that were used."""
+    answers: tuple[str, ...] = ()
+    """Short hashes of the pairs that spoke for them, without labels, in the same order."""
     at: datetime | None = None
 
 
@@ -128,7 +132,7 @@ class Accounting:
 
     @property
     def delta_each(self) -> float:
-        """delta / (J * S * sides)."""
+        """The risk of one certificate: delta / (J * S * sides)."""
         return self.delta / (self.planned_looks * self.configurations * self.sides)
 
 
@@ -234,11 +238,28 @@ class Ledger:
                     f"{'is' if self.plan.looks == 1 else 'are'} used, on other labels than these; only fresh labels "
                     "certify now, under a new plan (--new-plan)"
                 )
-            groups = tuple(sorted(group_hash(pair) for pair in certifying))
-            events.append(Looked(labels=labels, configuration=key, groups=groups, at=at))
+            if changed := self._changed(certifying):
+                return [], Refusal(
+                    f"{counted(len(changed), 'question')} of an earlier look (first: {changed[0].id!r}) now "
+                    f"{'has' if len(changed) == 1 else 'have'} other references or another answer, chosen when the "
+                    "labels were known; restore them, or certify on fresh labels under a new plan (--new-plan)"
+                )
+            if certifying:  # nothing is seen of no labels
+                pairs = sorted(certifying, key=group_hash)
+                groups, answers = tuple(map(group_hash, pairs)), tuple(map(_answer_hash, pairs))
+                events.append(Looked(labels=labels, configuration=key, groups=groups, answers=answers, at=at))
         return events, Accounting(delta, used, self.plan.looks, self.plan.configurations, configuration.sides)
+
+    def _changed(self, pairs: Iterable[AnswerPair]) -> list[AnswerPair]:
+        """The pairs that are not what a look of the present plan saw of their question."""
+        seen = {group: answer for look in self.looks for group, answer in zip(look.groups, look.answers, strict=False)}
+        return [pair for pair in pairs if seen.get(group_hash(pair), _answer_hash(pair)) != _answer_hash(pair)]
 
 
 def group_hash(pair: AnswerPair) -> str:
     """A short hash of what makes the pair dependent on others."""
     return hashlib.sha256(pair.group_key.encode()).hexdigest()[:12]
+
+
+def _answer_hash(pair: AnswerPair) -> str:
+    return fingerprint([pair]).removeprefix("sha256:")[:12]

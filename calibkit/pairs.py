@@ -89,8 +89,8 @@ class AnswerPair:
         """The group, else the normalised question, else the normalised references."""
         if self.group is not None:
             return f"group:{self.group}"
-        if self.question.strip():
-            return "question:" + normalize(self.question, 2)
+        if question := normalize(self.question, 2):
+            return f"question:{question}"
         return "references:" + json.dumps(sorted(normalize(text, 2) for text in self.references))
 
 
@@ -235,7 +235,7 @@ def _tags(value: object) -> tuple[str, ...]:
     if value is None:
         return ()
     if isinstance(value, str):
-        return tuple(value.split(",")) if value.strip() else ()
+        return tuple(tag.strip() for tag in value.split(",") if tag.strip())
     if isinstance(value, (list, tuple)) and all(isinstance(tag, str) for tag in value):
         return tuple(value)
     raise RowFault("tags", "is no list of texts", malformed=True)
@@ -289,7 +289,7 @@ class PairSet:
         if twice:
             raise InputError(
                 f"{self.name}: the id {twice[0]!r} names {sum(p.id == twice[0] for p in self.pairs)} pairs "
-                f"({len(twice)} such ids); give each pair its own, or map the column to group"
+                f"({counted(len(twice), 'such id')}); give each pair its own, or map the column to group"
             )
 
     def __len__(self) -> int:
@@ -306,7 +306,7 @@ class PairSet:
         labels = Counter((pair.labelled, pair.acceptable) for pair in self.pairs)
         groups = len({pair.group_key for pair in self.pairs})
         return (
-            f"{_count(len(self), 'pair')} of {_count(groups, 'question')}: {labels[True, True]} acceptable, "
+            f"{counted(len(self), 'pair')} of {counted(groups, 'question')}: {labels[True, True]} acceptable, "
             f"{labels[True, False]} not acceptable, {labels[True, None]} cannot say, "
             f"{labels[False, None]} without label"
         )
@@ -317,13 +317,14 @@ class PairSet:
         for remark in self.remarks:
             grouped.setdefault((remark.kept, remark.reason), []).append(remark.place)
         return [
-            f"{'label not used' if kept else 'left out'}: {_count(len(places), 'row')} where {reason} "
+            f"{'label not used' if kept else 'left out'}: {counted(len(places), 'row')} where {reason} "
             f"(first: {places[0]})"
             for (kept, reason), places in grouped.items()
         ]
 
 
-def _count(number: int, noun: str) -> str:
+def counted(number: int, noun: str) -> str:
+    """A number with its noun: "1 pair", "2 pairs"."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 

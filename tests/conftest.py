@@ -13,8 +13,8 @@ SUPPORT_DESK = Path(__file__).parents[1] / "labelled_pairs" / "support_desk"
 
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path_factory, monkeypatch):
-    """No test reads or fills the user's cache of vectors."""
-    monkeypatch.setenv("CALIBKIT_CACHE", str(tmp_path_factory.mktemp("cache")))
+    """No test reads or fills the user's cache of vectors; the tests share one of their own."""
+    monkeypatch.setenv("CALIBKIT_CACHE", str(tmp_path_factory.getbasetemp() / "vectors"))
 
 
 @pytest.fixture

@@ -192,6 +192,19 @@ def test_a_ledger_that_cannot_be_written_certifies_nothing(write_pairs, clear_cu
         calibrate(load_pairs(write_pairs(clear_cut)), ledger=tmp_path / "no" / "such" / "folder.jsonl")
 
 
+def test_exploring_spends_nothing(write_pairs, clear_cut):
+    path = write_pairs(clear_cut)
+    found = calibrate(load_pairs(path), precision=0.9, explore=True)
+    assert not ledger_path(found.pairs).exists()
+    assert found.policy.certified is False
+    assert found.policy.evidence.pass_.reason == "explored on the development part, not declared"
+    assert len(found.ranking.place) == found.policy.evidence.labels.development > 0
+    later = calibrate(load_pairs(path), precision=0.9)
+    assert later.policy.certified is True
+    # What was explored certifies nothing: the two parts are those of the ledger.
+    assert not set(later.ranked) & set(found.ranked)
+
+
 # --- thresholds set by hand ---
 
 

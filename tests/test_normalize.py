@@ -27,7 +27,28 @@ nasty_texts = st.one_of(
     st.text(alphabet=_NASTY, max_size=40),
     st.lists(
         st.sampled_from(
-            ["the", "The", "an", "a", "A", "cat", "thé", "ân", " ", "  ", ".", "'", "-", "^", "(", ")", "5", "½", "²", "\u0301"]
+            [
+                "the",
+                "The",
+                "an",
+                "a",
+                "A",
+                "cat",
+                "thé",
+                "ân",
+                " ",
+                "  ",
+                ".",
+                "'",
+                "-",
+                "^",
+                "(",
+                ")",
+                "5",
+                "½",
+                "²",
+                "\u0301",
+            ]
         ),
         max_size=12,
     ).map("".join),
@@ -115,7 +136,7 @@ numbers = st.from_regex(r"(0|[1-9][0-9]{0,2}(,[0-9]{3}){0,2})(\.[0-9]{1,3})?", f
 
 
 @unhurried
-@given(st.sampled_from(["", "-", "<", ">", "~", "+", "±", "#"]), st.sampled_from(["", "$", "£", "€", "."]), numbers)
+@given(st.sampled_from(["", "-", "<", ">", "~", "+", "±"]), st.sampled_from(["", "$", "£", "€", "."]), numbers)
 def test_a_number_keeps_sign_bound_currency_and_every_digit_at_rung_3(sign, currency, number):
     assume(not (currency == "." and "," in number))
     value = sign + currency + number
@@ -203,7 +224,7 @@ def test_rung_1_writes_out_fractions_and_superscripts(text, form):
         ("ﬁn", "fin"),
         ("①", "1"),
         ("…", "..."),
-        ("\ufeff“It’s”\u00a0−5", "\"It's\" -5"),
+        ("\ufeff“It’s”\u00a0−5", '"It\'s" -5'),
         ("Case Is Kept: The.", "Case Is Kept: The."),
         ("", ""),
         (" \u200b\n", ""),
@@ -363,7 +384,7 @@ _MANY = 150_000
     [
         ("a" + "\u0301\u0316" * _MANY, 1, "á" + "\u0316" * _MANY + "\u0301" * (_MANY - 1)),
         ("\u0f40" + "\u0f73" * _MANY, 1, "\u0f40" + "\u0f71" * _MANY + "\u0f72" * _MANY),
-        ("a" + "\u0316\u0903\u0301" * _MANY, 1, "a" + "\u0316\u0903\u0301" * _MANY),
+        ("a" + "\u0301\u0316\u0903" * _MANY, 1, "á" + "\u0316\u0903" + "\u0316\u0301\u0903" * (_MANY - 1)),
         ("a" + "\u0301\u0316" * _MANY + ".", 3, "a"),
         ("x" + "\u200b\ufeff" * _MANY, 1, "x"),
         ("½" * _MANY, 1, " ".join(["1/2"] * _MANY)),
@@ -383,7 +404,9 @@ _MANY = 150_000
     ids=lambda value: ascii(value[:6]) if isinstance(value, str) else None,
 )
 def test_long_pathological_texts_are_levelled(text, rung, form):
-    assert normalize(text, rung) == form
+    found = normalize(text, rung)
+    same = found == form  # apart, for a difference of a million characters is not to be shown
+    assert same, found[:40]
 
 
 def _rows(name):
@@ -515,5 +538,7 @@ def test_tokens_do_not_hang_on_case_or_on_how_characters_are_written(tokenize, t
 def test_tokens_of_a_long_pathological_text(tokenize):
     text = "é " * _MANY + "x" + "\u0301\u0316" * _MANY
     tokens = tokenize([text])[0]
-    assert tokens[:-1] == ["é"] * _MANY
-    assert tokens[-1] == "x" + "\u0316" * _MANY + "\u0301" * _MANY
+    assert len(tokens) == _MANY + 1
+    assert set(tokens[:-1]) == {"é"}
+    same = tokens[-1] == "x" + "\u0316" * _MANY + "\u0301" * _MANY
+    assert same, tokens[-1][:40]
