@@ -5,11 +5,11 @@ BIN := $(VENV)/bin
 SET := labelled_pairs/support_desk
 CALIBKIT := $(BIN)/calibkit
 
-.PHONY: calibrate test check bench clean
+.PHONY: calibrate lab test check clean
 
 calibrate: $(VENV)/ready
 	$(CALIBKIT) calibrate $(SET) --scorer token_recall_f1 --precision 0.9 --out out/token_overlap.yaml
-	$(CALIBKIT) calibrate $(SET) --scorer cosine --precision 0.9 --out out/policy.yaml
+	$(CALIBKIT) calibrate $(SET) --scorer cosine --precision 0.9 --out out/policy.yaml --report out/report.html
 	$(CALIBKIT) grade $(SET) --policy out/policy.yaml --out out/verdicts.jsonl
 
 test: $(VENV)/ready
@@ -20,8 +20,8 @@ check: $(VENV)/ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(VENV)/ready
-	$(BIN)/python -m benchmarks
+lab: $(VENV)/ready
+	$(CALIBKIT) lab
 
 # requirements.lock holds every version; PIP_ARGS may name another index, for example PyTorch's of CPU builds.
 $(VENV)/ready: requirements.lock pyproject.toml

@@ -1,4 +1,4 @@
-"""How often do gates agree with people: thresholds as they are copied, and calibrated on half of the questions?
+"""How often gates agree with people: thresholds as they are copied, and calibrated on half of the questions.
 
     python -m benchmarks.agreement PAIRS [--map KEY=COLUMN]... [--split-references TEXT] [--leave-out COLUMN=VALUE]...
 
@@ -116,7 +116,8 @@ def main(
         f"{loaded.name}: measured on {n} answers to {n_questions} questions, calibrated on {int(first.sum())} others\n"
     )
     print(
-        "| gate | copied threshold | agrees with people | calibrated threshold | agrees with people | certified: passes | accepted of these |"
+        "| gate | copied threshold | agrees with people | calibrated threshold | agrees with people "
+        "| certified: passes | accepted of these |"
     )
     print("|---|---|---|---|---|---|---|")
     everything = acceptable[~first]

@@ -56,7 +56,8 @@ def overlap(files: Files, map_: MapOption = None, split_references: SplitOption 
 
     totals = np.zeros(4)
     print(
-        "| pairs | references | rouge-score | with its stemmer | calibkit | stemmed | faster | than with stemmer | both stemmed |"
+        "| pairs | references | rouge-score | with its stemmer | calibkit | stemmed | faster | than with stemmer "
+        "| both stemmed |"
     )
     print("|---|---|---|---|---|---|---|---|---|")
     for path in files:

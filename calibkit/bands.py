@@ -304,8 +304,8 @@ def explain_missing(certificate: Certificate) -> tuple[str, int | None]:
         return "all its certified thresholds lie across the other side's", None
     floor = math.ceil(math.log(delta) / math.log(1 - alpha))
     if n < floor:
-        reason = f"{counted(n, 'label')} can tell too little: without any wrong answer among them at least {floor} are due"
-        return reason, floor
+        due = f"without any wrong answer among them at least {floor} are due"
+        return f"{counted(n, 'label')} can tell too little: {due}", floor
     finite = certificate.thresholds > -np.inf
     above, wrong = certificate.above[finite], certificate.rejects[finite]
     if not len(above):

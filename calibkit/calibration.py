@@ -1,4 +1,4 @@
-"""Labelled pairs and a configuration -> scores -> certified bands -> policy: the one place that strings these together."""
+"""Labelled pairs and a configuration -> scores -> certified bands -> policy: the rooms strung together."""
 
 from __future__ import annotations
 
@@ -29,9 +29,18 @@ from calibkit.cascade import Cascade
 from calibkit.certificate import Certificate
 from calibkit.curve import Curve, compute_curve
 from calibkit.embedding import Embedding, load_embedder
-from calibkit.ledger import DEFAULT_DEVELOPMENT, Accounting, Configuration, Ledger, LedgerEvent, Planned, Refusal, SetMade
+from calibkit.ledger import (
+    DEFAULT_DEVELOPMENT,
+    Accounting,
+    Configuration,
+    Ledger,
+    LedgerEvent,
+    Planned,
+    Refusal,
+    SetMade,
+)
 from calibkit.normalize import NORMALIZER_VERSION
-from calibkit.pairs import InputError, PairSet, draw, fingerprint
+from calibkit.pairs import InputError, PairSet, counted, draw, fingerprint
 from calibkit.policy import (
     SCHEMA,
     TOOL,
@@ -559,8 +568,8 @@ def _notes(
     if isinstance(embedder, Embedding):
         if embedder.truncated:
             notes.append(
-                f"{embedder.truncated} texts are longer than the model's {embedder.max_tokens} tokens; what lies beyond "
-                "was not read"
+                f"{counted(embedder.truncated, 'text')} longer than the model's {embedder.max_tokens} tokens; "
+                "what lies beyond was not read"
             )
         notes += embedder.notes
     return tuple(notes)

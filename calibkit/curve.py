@@ -117,7 +117,7 @@ def as_flags(name: str, labels: ArrayLike) -> NDArray[np.bool_]:
     calibkit.pairs.InputError: reject[1] is None, neither true nor false; say what it counts as ("cannot say" counts \
 against: as rejected on the pass side, as accepted on the fail side)
     """
-    flags = np.asarray(labels)
+    flags = np.asarray(labels, dtype=labels.dtype if isinstance(labels, np.ndarray) else object)
     if flags.dtype != bool:
         for at, value in enumerate(flags.ravel().tolist()):
             if value not in (0, 1):

@@ -85,7 +85,7 @@ _UNDECOMPOSED = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "ħ": "h", "ı":
 
 
 def normalize(text: str, rung: int) -> str:
-    """Level `text` up to `rung`.
+    r"""Level `text` up to `rung`.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def normalize(text: str, rung: int) -> str:
 
     Examples
     --------
-    >>> normalize("\\u201c1½\\u00a0l\\u201d \\u2212 ＡＢ", 1)
+    >>> normalize("\u201c1½\u00a0l\u201d \u2212 ＡＢ", 1)
     '"1 1/2 l" - AB'
     >>> normalize("The U.S. price: $1,299.00!", 3)
     'us price $1,299.00'
@@ -148,7 +148,7 @@ def _write_out_exponent(match: re.Match[str]) -> str:
     return "^" + "".join(_SUPERSCRIPTS[character] for character in match.group())
 
 
-def _in_canonical_order(marks: re.Match[str]) -> str:
+def _in_canonical_order(marks: regex.Match[str]) -> str:
     # NFKC does this too, but in time that grows with the square of the number of marks.
     apart = "".join(unicodedata.normalize("NFD", mark) for mark in marks.group())
     runs = groupby(apart, key=lambda mark: unicodedata.combining(mark) > 0)

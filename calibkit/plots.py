@@ -43,8 +43,9 @@ _BARS: Final[dict[str, dict[str, Any]]] = {
 
 _FEW: Final = 12
 """So few points are marked one by one."""
-_LABEL: Final = 0.5
-"""The share of the width that a threshold's label may take."""
+_FAIL_LABEL, _PASS_LABEL = 0.4, 0.5
+"""How much of the frame's width a threshold's label may take."""
+_GAP: Final = 0.008
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ class Decision:
             for n, verb, singular in ((self.early_passes, "pass", "passes"), (self.early_fails, "fail", "fails"))
             if n
         ]
-        return f"{' and '.join(told)} before the score is asked for" if told else ""
+        return f"{' and '.join(told)} before the score" if told else ""
 
 
 class _Display:
@@ -123,7 +124,7 @@ class _Display:
             except ImportError:
                 raise InputError("figures need matplotlib: pip install 'calibkit[notebooks]'") from None
             ax = Figure(figsize=(5.8, 4.6), layout="constrained").add_subplot()
-        self.ax_, self.figure_, self.zones_ = ax, ax.get_figure(root=True), []  # type: ignore[assignment]
+        self.ax_, self.figure_, self.zones_ = ax, ax.figure, []  # type: ignore[assignment]
         ax.spines[["top", "right"]].set_visible(False)
         return ax
 
@@ -131,7 +132,7 @@ class _Display:
         """Name the axes, with a note below; a scorer's name that fonts may lack is left out."""
         scorer = self.decision.scorer
         name = f" ({scorer[:40]})" if scorer.isascii() else ""
-        ax.set_xlabel("\n".join([f"{what}{name}", *textwrap.wrap(note, 60)]), parse_math=False)
+        ax.set_xlabel("\n".join([f"{what}{name}", *textwrap.wrap(note, 66)]), parse_math=False)
         ax.set_ylabel(vertical)
 
     def _draw_decision(self, ax: Axes) -> None:
@@ -144,28 +145,28 @@ class _Display:
                 ends = max(low, left), min(high, right)
                 self.zones_.append(ax.axvspan(*ends, lw=0, zorder=0, label=label, **_ZONES[side]))
                 label = None
-        taken = -1.0  # how far to the right labels reach, as a share of the width
-        for cut, told, style, certified in (
-            (decision.bands.fail_below, "fail below", "-.", decision.fail_certified),
-            (decision.bands.pass_at_or_above, "pass at or above", "-", decision.pass_certified),
+        bands = decision.bands
+        cuts = {"fail": bands.fail_below, "pass": bands.pass_at_or_above}
+        at = {side: (cut - left) / (right - left) for side, cut in cuts.items() if cut is not None}
+        # The fail label stands left of its line, the pass label right of it; without room, at the frame's edge.
+        fail_at, pass_at = at.get("fail", 0.0), at.get("pass", 1.0)
+        aligned = {
+            "fail": (fail_at - _GAP, "right") if fail_at > _FAIL_LABEL else (0, "left"),
+            "pass": (pass_at + _GAP, "left") if pass_at < 1 - _PASS_LABEL else (1, "right"),
+        }
+        crowded = len(at) == 2 and max(fail_at, _FAIL_LABEL) > min(pass_at, 1 - _PASS_LABEL)
+        raised = ("fail" if fail_at < 0.5 else "pass") if crowded else ""
+        for side, told, style, certified in (
+            ("fail", "fail below", "-.", decision.fail_certified),
+            ("pass", "pass at or above", "-", decision.pass_certified),
         ):
-            if cut is None:
-                continue
-            ax.axvline(cut, color="black", ls=style, lw=1.4, zorder=4)
-            at = (cut - left) / (right - left)
-            start = at if at < 0.5 else at - _LABEL
-            ax.annotate(
-                f"{told} {cut:.10g}, {'certified' if certified else 'not certified'}",
-                (cut, 1),
-                xycoords=("data", "axes fraction"),
-                xytext=(0, 3 if start > taken else 17),
-                textcoords="offset points",
-                ha="left" if at < 0.5 else "right",
-                va="bottom",
-                fontsize="small",
-                annotation_clip=False,
-            )
-            taken = max(taken, start + _LABEL)
+            if side in at:
+                ax.axvline(cuts[side], color="black", ls=style, lw=1.4, zorder=4)  # type: ignore[arg-type]
+                height, (anchor, align) = 1.07 if side == raised else 1.01, aligned[side]
+                ax.plot([at[side]] * 2, [1, height], color="black", lw=0.8, transform=ax.transAxes, clip_on=False)
+                label = f"{told} {cuts[side]:.10g}, {'certified' if certified else 'not certified'}"
+                look: dict[str, Any] = {"ha": align, "va": "bottom", "fontsize": "small", "transform": ax.transAxes}
+                ax.text(anchor, height, label, **look)
 
     def _finish(self, ax: Axes) -> Self:
         handles, labels = ax.get_legend_handles_labels()
@@ -253,7 +254,7 @@ class CurveDisplay(_Display):
 
     def _against_threshold(self, ax: Axes) -> None:
         early = self.decision.without_score
-        note = f"{early}, and count at every threshold" if early else ""
+        note = f"{early}; counted at every threshold" if early else ""
         self._label(ax, "threshold", note, "precision, recall")
         self._draw_decision(ax)
         curve, (left, right) = self.curve, self.decision.limits

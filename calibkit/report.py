@@ -34,6 +34,8 @@ _LONGEST: Final = 600
 """Characters of a text that are shown."""
 _MANY: Final = 5
 """Further references, intervals that are listed."""
+_MARKS: Final = "Struck through: words that only the reference has. Underlined: words that only the answer has."
+_MARKS_IN_TEXT: Final = "[-So-]: words that only the reference has. {+So+}: words that only the answer has."
 
 
 # --- the worst mistakes -----------------------------------------------------------------------------
@@ -69,25 +71,25 @@ def worst_mistakes(calibration: Calibration, most: int = 10) -> tuple[Mistakes, 
     (stage, _), ranking = _parts(calibration), calibration.ranking
     falling = np.argsort(-ranking.place, kind="stable")
 
-    def find(what: str, which: str, wrong: NDArray[np.bool_], order: NDArray[np.int64], lead: str) -> Mistakes:
+    def find(what: str, wrong: NDArray[np.bool_], order: NDArray[np.int64], lead: str) -> Mistakes:
         found = order[wrong[order]].tolist()
-        count = f"the {most} {which} of {len(found)}" if len(found) > most else f"{len(found) or 'none'}"
+        count = f"the worst {most} of {len(found)}" if len(found) > most else f"{len(found) or 'none'}"
         return Mistakes(f"{what}: {count}", lead, found[:most])
 
     wrong = ranking.passes(stage.bands) & ranking.rejected
-    high = find("False passes", "highest", wrong, falling, "The policy passes these; a person does not accept them.")
+    high = find("False passes", wrong, falling, "The policy passes these; a person does not accept them.")
     if not high.at:
-        lead = "There is no pass threshold: no answer passes by its score."
-        if stage.pass_at_or_above is not None:
-            lead = "None of the passes is wrong. These come nearest to passing."
-        high = find("Not acceptable, but ranked high", "highest", ranking.rejected, falling, lead)
+        lead = "No false pass is among these labels. The following come nearest to one."
+        if stage.pass_at_or_above is None:
+            lead = "There is no pass threshold: no answer passes by its score."
+        high = find("Not acceptable, but ranked high", ranking.rejected, falling, lead)
     wrong = ranking.fails(stage.bands) & ranking.accepted
-    low = find("False fails", "lowest", wrong, falling[::-1], "The policy fails these; a person accepts them.")
+    low = find("False fails", wrong, falling[::-1], "The policy fails these; a person accepts them.")
     if not low.at:
-        lead = "There is no fail threshold: no answer fails by its score."
-        if stage.fail_below is not None:
-            lead = "None of the fails is wrong. These come nearest to failing."
-        low = find("Acceptable, but ranked low", "lowest", ~ranking.rejected, falling[::-1], lead)
+        lead = "No false fail is among these labels. The following come nearest to one."
+        if stage.fail_below is None:
+            lead = "There is no fail threshold: no answer fails by its score."
+        low = find("Acceptable, but ranked low", ~ranking.rejected, falling[::-1], lead)
     return high, low
 
 
@@ -223,8 +225,7 @@ def _sections(calibration: Calibration) -> Iterator[_Section]:
         yield _Section("Curve and scores", ["No labelled answer that may be shown has a score."])
     else:
         yield _Section("Curve and scores", [*_figures(calibration), _curve_in_numbers(calibration)])
-        marks = "Struck through: words that only the reference has. Underlined: words that only the answer has."
-        yield _Section("What the score gets wrong", [marks])
+        yield _Section("What the score gets wrong", [_MARKS])
         for side in worst_mistakes(calibration):
             yield _Section(side.title, [side.lead, *(_example(calibration, at) for at in side.at)], level=3)
     yield _Section("Where this comes from", [_Table(_provenance(calibration))])
@@ -275,12 +276,12 @@ def _counts(calibration: Calibration) -> _Table:
         ("Failed", fails, ranking.accepted, "acceptable"),
     ):
         told = {outcome: (int(inside.sum()), int((inside & wrong).sum()))}
-        for name, by_stage in sorted(ranking.counts(inside, wrong).items()):
+        for name, by_stage in sorted(ranking.counts(inside, wrong).items(), key=lambda item: item[0] == "bands"):
             told[f"– {stages.get(name, f'by {name}')}"] = by_stage
         rows += [(what, _share(n, total), f"{_share(k, n)} {judged}" if n else "–") for what, (n, k) in told.items()]
     left, unscored = total - int((passes | fails).sum()), total - len(ranking.place)
     rows.append(("Left to review", _share(left, total), f"{unscored} without a score" if unscored else "–"))
-    return _Table([*rows, ("All", str(total), "")], ("Outcome", "Answers", "Wrong among them"))
+    return _Table([*rows, ("All", str(total), "")], ("Outcome", "Answers", "Of these"))
 
 
 def _remarks(calibration: Calibration) -> list[str]:
@@ -289,7 +290,7 @@ def _remarks(calibration: Calibration) -> list[str]:
     right, n_passes, n_acceptable = (int(flags.sum()) for flags in (passes & acceptable, passes, acceptable))
     told = []
     if n_passes:
-        told.append(f"Of {counted(n_passes, 'passing answer')} {_share(right, n_passes)} acceptable (precision).")
+        told.append(f"Of {counted(n_passes, 'passing answer')} {_share(right, n_passes)} are acceptable (precision).")
     if n_acceptable:
         told.append(f"Of {counted(n_acceptable, 'acceptable answer')} {_share(right, n_acceptable)} pass (recall).")
     if told:
@@ -307,10 +308,12 @@ def _missing(calibration: Calibration) -> list[str]:
         if side.certified:
             continue
         if evidence.accounting is None:
-            return [f"The certifying labels may not be looked at for this: {side.reason}."]
+            return [f"No look at the certifying labels was taken: {side.reason}."]
         told.append(f"{name.capitalize()}: {side.reason}.")
         if side.labels_needed:
             told.append(_cure(side.labels_needed, evidence))
+        elif side.intervals:
+            told.append(f"Certified would be: {_told(side.intervals)}.")
         elif side.set_by is None and certificate is not None and np.isfinite(certificate.thresholds).any():
             told.append("More labels alone will hardly help; a better scorer, or a lower target, may.")
     return told
@@ -341,8 +344,8 @@ def _cure(needed: int, evidence: Evidence) -> str:
 def _figures(calibration: Calibration) -> list[_Figure]:
     (stage, evidence), n = _parts(calibration), len(calibration.ranking.place)
     sample = {
-        "assumed": f"if these {n} labelled answers are a random sample of the pool, which nobody has said",
-        "random": f"as these {n} labelled answers were declared to be a random sample of the pool",
+        "assumed": f"provided that these {n} labelled answers are a random sample of it, which nobody has said",
+        "random": f"provided that these {n} labelled answers are the random sample of it that they were declared to be",
         "region": f"within the region that these {n} labelled answers were drawn from",
     }[evidence.labels.drawn]
     zone = "Nothing is hatched, for no threshold is certified."
@@ -355,7 +358,7 @@ def _figures(calibration: Calibration) -> list[_Figure]:
             "curve",
             f"Lines of precision and recall against the threshold, with {told}; see the curve in numbers.",
             "Precision: the share of acceptable answers among those that pass. Recall: the share of the acceptable "
-            "answers that pass. The bands are for the eye and promise nothing: each would hold the whole line of the "
+            "answers that pass. The bands are for the eye and promise nothing: each contains the line of the whole "
             f"pool with {100 * (evidence.pass_.confidence or 0.9):.4g}\u00a0% confidence, {sample}. {zone}",
         ),
         _Figure(
@@ -421,8 +424,8 @@ def _provenance(calibration: Calibration) -> list[tuple[str, str]]:
     if accounting:
         each = accounting.delta / (accounting.planned_looks * accounting.configurations * accounting.sides)
         shares = counted(accounting.configurations, "configuration"), counted(accounting.sides, "side")
-        risk = f"look {accounting.looks} of {accounting.planned_looks}, {', '.join(shares)}: "
-        risk += f"of the risk {accounting.delta:.6g} each certificate has {each:.6g}"
+        risk = f"look {accounting.looks} of {accounting.planned_looks} planned, {', '.join(shares)}; "
+        risk += f"risk {accounting.delta:.6g} in all, {each:.6g} for each certificate"
     rows = [
         ("Pool", f"{pool.name}: {counted(len(pairs), 'answer')} to {counted(pool.groups, 'question')}"),
         ("Kind of pool", "constructed: written for the purpose" if pool.kind == "constructed" else "collected"),
@@ -460,16 +463,15 @@ def _asked(evidence: Evidence) -> str:
 def _cut_rows(name: str, cut: float | None, side: PassEvidence | FailEvidence) -> list[tuple[str, str]]:
     by_hand = f", set by {side.set_by}: {side.because or 'no reason given'}" if side.set_by else ""
     rows = [(name, "no threshold" if cut is None else f"{cut:.10g}{by_hand}")]
-    if intervals := [_interval(interval) for interval in side.intervals or ()]:
-        more = [f"{len(intervals) - _MANY} more"] if len(intervals) > _MANY else []
-        rows.append((f"{name}, certified", "; ".join([*intervals[:_MANY], *more])))
-    return rows
+    return rows + ([(f"{name}, certified", _told(side.intervals))] if side.intervals else [])
 
 
-def _interval(interval: Interval) -> str:
-    low, high = interval
-    ends = [f"above {low:.10g}" if low is not None else "", f"up to {high:.10g}" if high is not None else ""]
-    return " ".join(filter(None, ends)) or "any"
+def _told(intervals: Sequence[Interval]) -> str:
+    told = []
+    for low, high in intervals[:_MANY]:
+        ends = f"above {low:.10g}" if low is not None else "", f"up to {high:.10g}" if high is not None else ""
+        told.append(" ".join(filter(None, ends)) or "any")
+    return "; ".join(told) + (f"; {len(intervals) - _MANY} more" if len(intervals) > _MANY else "")
 
 
 # --- renderings -------------------------------------------------------------------------------------
@@ -495,11 +497,13 @@ def text_report(calibration: Calibration) -> str:
     tell(_parts(calibration)[1].sentence)
     for section in _sections(calibration):
         lines += ["", section.title, ("=" if section.level == 2 else "-") * len(section.title)]
-        number = 0
-        for block in section.blocks:
+        number, blocks = 0, [block for block in section.blocks if not isinstance(block, _Figure)]
+        for block in blocks:
+            if block is not blocks[0] and not isinstance(block, _Example):
+                lines.append("")
             match block:
                 case str():
-                    tell(block)
+                    tell(_MARKS_IN_TEXT if block is _MARKS else block)
                 case list():
                     for line in block:
                         tell(line, "- ", "  ")
@@ -589,15 +593,13 @@ def calibration_report(calibration: Calibration) -> str:
     for section in _sections(calibration):
         main.append(f"<h{section.level}>{_text(section.title)}</h{section.level}>\n")
         main += [_block(block, calibration) for block in section.blocks]
-    marks = {
-        True: '<strong class="yes"><i aria-hidden="true">✓</i> ',
-        False: '<strong class="no"><i aria-hidden="true">✗</i> ',
-    }
+    look = {True: ("yes", "✓"), False: ("no", "✗")}
+    shown = [f'<strong class="{look[good][0]}"><i>{look[good][1]}</i> {word}</strong>' for good, word in badges]
     return _PAGE.format(
         title=f"{name}: {', '.join(word for _, word in badges)}",
         style=files("calibkit").joinpath("report.css").read_text(encoding="utf-8"),
         name=f"<bdi>{name}</bdi>",
-        badges=" ".join(f"{marks[good]}{word}</strong>" for good, word in badges),
+        badges=" ".join(shown),
         sentence=_text(_parts(calibration)[1].sentence, 3 * _LONGEST),
         main="".join(main),
     )
@@ -616,23 +618,28 @@ def _block(block: str | list[str] | _Table | _Figure | _Example, calibration: Ca
             return f"<ul>\n{items}</ul>\n"
         case _Table(rows, head, summary):
             titles = "".join(f'<th scope="col">{_text(title)}</th>' for title in head)
-            first = [f'<tr><th scope="row">{_text(row[0])}</th>' for row in rows]
-            rest = ["".join(f'<td dir="auto">{_text(cell)}</td>' for cell in row[1:]) for row in rows]
-            body = "".join(f"{start}{cells}</tr>\n" for start, cells in zip(first, rest, strict=True))
             top = f"<thead><tr>{titles}</tr></thead>\n" if head else ""
-            table = f'<div class="wide"><table class="{"counts" if head else "facts"}">\n{top}<tbody>\n{body}</tbody></table></div>\n'
+            body = "".join(
+                f'<tr><th scope="row">{_text(row[0])}</th>'
+                + "".join(f'<td dir="auto">{_text(cell)}</td>' for cell in row[1:])
+                + "</tr>\n"
+                for row in rows
+            )
+            kind = "counts" if head else "facts"
+            table = f'<div class="wide"><table class="{kind}">\n{top}<tbody>\n{body}</tbody></table></div>\n'
             return f"<details><summary>{_text(summary)}</summary>\n{table}</details>\n" if summary else table
-        case _Figure(name, alt, caption):
-            display = CurveDisplay if name == "curve" else HistogramDisplay
-            svg = _inline(render(display.from_calibration(calibration).figure_, "svg").decode(), name, alt)
-            return f"<figure>{svg}<figcaption>{_text(caption)}</figcaption></figure>\n"
+        case _Figure(figure, alt, caption):
+            display = CurveDisplay if figure == "curve" else HistogramDisplay
+            svg = render(display.from_calibration(calibration).figure_, "svg").decode()
+            return f"<figure>{_inline(svg, figure, alt)}<figcaption>{_text(caption)}</figcaption></figure>\n"
         case _Example(facts, texts):
             told = ""
             for name, segments, note in texts:
                 tag = "del" if name == "Reference" else "ins"
                 pieces = [(html.escape(text), odd) for text, odd in segments]
                 marked = "".join(f"<{tag}>{text}</{tag}>" if odd else text for text, odd in pieces)
-                told += f'<dt>{name}</dt><dd dir="auto">{marked} <small>{html.escape(note)}</small></dd>\n'
+                marked += f" <small>{html.escape(note)}</small>" if note else ""
+                told += f'<dt>{name}</dt><dd dir="auto">{marked}</dd>\n'
             tags = "".join(f"<li><bdi>{_text(fact)}</bdi></li>" for fact in facts)
             return f'<article><ul class="tags">{tags}</ul>\n<dl>\n{told}</dl></article>\n'
 

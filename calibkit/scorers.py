@@ -300,7 +300,8 @@ class CosineScorer:
             cosine[rows] = np.einsum("ij,ij->i", vectors[flat.reference[rows]], vectors[flat.candidate[rows]])
         filled = np.array([bool(text.strip()) for text in flat.texts], dtype=bool)
         cosine *= filled[flat.reference] & filled[flat.candidate]  # two blanks are no match
-        return flat.best(np.round(np.clip(cosine, -1, 1), 6) + 0.0, self.name, self.version)
+        rounded = np.asarray(np.round(np.clip(cosine, -1, 1), 6) + 0.0, dtype=np.float64)  # no -0.0
+        return flat.best(rounded, self.name, self.version)
 
 
 def _slices(length: int, step: int) -> Iterable[slice]:
@@ -359,7 +360,7 @@ def find_scorer(name: str, embedder: Embedder | None = None) -> Scorer:
     1
     >>> find_scorer("token_recal")
     Traceback (most recent call last):
-    calibkit.pairs.InputError: there is no scorer 'token_recal'; the nearest: token_recall, token_recall_f1, token_set_recall
+    calibkit.pairs.InputError: there is no scorer 'token_recal'; the nearest: token_recall, token_recall_f1
     """
     if name in LEXICAL_SCORERS:
         return LEXICAL_SCORERS[name]
@@ -374,7 +375,7 @@ def find_scorer(name: str, embedder: Embedder | None = None) -> Scorer:
             if not isinstance(scorer, Scorer):
                 raise InputError(f"the registered scorer {name!r} ({point.value}) lacks name, version or score")
             return scorer
-    nearest = difflib.get_close_matches(name, scorer_names(), n=3, cutoff=0) or scorer_names()
+    nearest = difflib.get_close_matches(name, scorer_names(), n=2, cutoff=0) or scorer_names()
     raise InputError(f"there is no scorer {name!r}; the nearest: {', '.join(nearest)}")
 
 

@@ -91,7 +91,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 def _jsonl_rows(path: Path) -> Iterator[Row]:
     for number, line in _lines(path):
         if line.strip():
-            yield number, _record(line)
+            yield number, _record(line.rstrip("\r\n"))  # or the fault of a cut line would stand on the next
 
 
 def _record(text: str) -> dict[str, Any] | RowFault:
@@ -169,7 +169,9 @@ def _parquet_rows(path: Path) -> Iterator[Row]:
             for record in batch.to_pylist():
                 number += 1
                 yield number, record
-    except ArrowException as error:
+    except (ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
         raise InputError(
             f"{path}: this is no Parquet file ({' '.join(str(error).split())}); name it by what it holds"
         ) from None
@@ -306,7 +308,7 @@ def _bad_rows(malformed: Mapping[str, Sequence[int]], header: Sequence[str]) -> 
         faults.append(f"{fault} ({'line' if len(lines) == 1 else 'lines'} {shown})")
     missing = {"references is missing", "candidate is missing"} & malformed.keys()
     cure = (
-        f"name the columns that hold them: --map references=COLUMN --map candidate=COLUMN; there are {', '.join(header)}"
+        f"name the columns that hold them: --map references=COLUMN --map candidate=COLUMN; it has {', '.join(header)}"
         if missing and header
         else "mend them"
     )
@@ -336,8 +338,9 @@ def _refuse_repeated_ids(lines_of: Mapping[str, Sequence[int]], given: set[str],
     repeated = {name: lines for name, lines in lines_of.items() if len(lines) > 1 and name in given}
     for name, lines in repeated.items():
         raise InputError(
-            f"{file}:{lines[1]}: the id {name!r} stands on line {lines[0]} already ({counted(len(repeated), 'such id')}); "
-            "give each answer its own id, or map the column to group if it names the question (--map group=COLUMN)"
+            f"{file}:{lines[1]}: the id {name!r} stands on line {lines[0]} already "
+            f"({counted(len(repeated), 'such id')}); give each answer its own id, or map the "
+            "column to group if it names the question (--map group=COLUMN)"
         )
 
 
@@ -389,17 +392,21 @@ def atomic_writer(path: str | os.PathLike[str], binary: bool = False) -> Iterato
     """
     path = Path(path)
     temporary: str | None = None
+    encoding, newline = (None, None) if binary else ("utf-8", "\n")
     try:
+        if path.exists() and not path.is_file():  # a device or a pipe is written to, never replaced
+            with path.open("wb" if binary else "w", encoding=encoding, newline=newline) as stream:
+                yield stream
+            return
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-        encoding, newline = (None, None) if binary else ("utf-8", "\n")
-        with open(handle, "wb" if binary else "w", encoding=encoding, newline=newline) as file:
+        with os.fdopen(handle, "wb" if binary else "w", encoding=encoding, newline=newline) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
         mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
-        os.chmod(temporary, mode)
-        os.replace(temporary, path)
+        Path(temporary).chmod(mode)
+        Path(temporary).replace(path)
         temporary = None
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror}); nothing was changed") from None

@@ -8,7 +8,7 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "calibkit"
 CORE = ("normalize", "pairs", "scorers", "curve", "certificate", "ledger", "bands", "policy", "cascade")
-EDGES = ("store", "embedding", "calibration")
+EDGES = ("store", "model_files", "vector_cache", "embedding", "calibration")
 ON_TOP = ("plots", "report", "lab", "testing", "cli", "__init__", "__main__")
 GROUP = {name: rank for rank, names in enumerate((CORE, EDGES, ON_TOP)) for name in names}
 MODULES = sorted(path.stem for path in PACKAGE.glob("*.py"))

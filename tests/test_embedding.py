@@ -563,6 +563,8 @@ def test_a_prompt_is_put_before_every_text(copy_model):
     edit(folder / "config_sentence_transformers.json", prompts={"q": "volcano: "}, default_prompt_name="q")
     embedder = load_embedder("asking", folder=folder)
     np.testing.assert_allclose(embedder.embed(["apple"]), load_embedder().embed(["volcano: apple"]), atol=1e-6)
+    embedder.embed([" ".join(["apple"] * 253)])  # 257 tokens with the prompt's two
+    assert embedder.truncated == 1
 
 
 def test_a_vector_that_is_not_finite_names_its_text(monkeypatch):
