@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -58,7 +58,7 @@ from calibkit.policy import (
 )
 from calibkit.scorers import EMBEDDING_SCORERS, CosineScorer, Embedder, Scorer, Scores, find_scorer, score_pairs
 
-Drawn = Literal["random", "region", "assumed"]
+Drawn = Literal["random", "assumed"]
 _BINS = 20
 
 
@@ -504,17 +504,7 @@ def _evidence(
             acceptable=sum(pair.acceptable is True for pair in labels) if looked else None,
             cannot_say=sum(pair.cannot_say for pair in labels) if looked else None,
         ),
-        accounting=(
-            AccountingEvidence(
-                delta=granted.delta,
-                looks=granted.looks,
-                planned_looks=granted.planned_looks,
-                configurations=granted.configurations,
-                sides=granted.sides,
-            )
-            if isinstance(granted, Accounting)
-            else None
-        ),
+        accounting=(AccountingEvidence.model_validate(asdict(granted)) if isinstance(granted, Accounting) else None),
         **{"pass": outcome.passes},
         fail=outcome.fails,
         curve=_at_bands(ranking, outcome.bands) if looked and len(ranking.place) else None,

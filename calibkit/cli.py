@@ -51,7 +51,6 @@ class DrawnChoice(StrEnum):
     """How the labelled answers were drawn."""
 
     random = "random"
-    region = "region"
     assumed = "assumed"
 
 

@@ -13,146 +13,25 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from itertools import groupby
 from pathlib import Path
 from typing import Final, Literal
 
 import numpy as np
 import regex
-from numpy.typing import NDArray
-from rapidfuzz.distance import LCSseq
 
 from calibkit import store
 from calibkit.bands import FailEvidence, Interval, PassEvidence
 from calibkit.calibration import Calibration
 from calibkit.certificate import Certificate
-from calibkit.pairs import AnswerPair, counted
+from calibkit.mistakes import LONGEST, Segments, compare, cut, nearest_reference, worst_mistakes
+from calibkit.pairs import counted
 from calibkit.plots import CurveDisplay, HistogramDisplay, render
 from calibkit.policy import BandsStage, Evidence, ExactStage
 
-_LONGEST: Final = 600
-"""Characters of a text that are shown."""
 _MANY: Final = 5
 """Further references, intervals that are listed."""
 _MARKS: Final = "Struck through: words that only the reference has. Underlined: words that only the answer has."
 _MARKS_IN_TEXT: Final = "[-So-]: words that only the reference has. {+So+}: words that only the answer has."
-
-
-# --- the worst mistakes -----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Mistakes:
-    """Labelled answers on the wrong side of a threshold, or nearest to it, worst first."""
-
-    title: str
-    """What they are; says so where they are no mistakes."""
-    lead: str
-    """What becomes of them."""
-    at: Sequence[int]
-    """Positions in the ranking."""
-
-
-def worst_mistakes(calibration: Calibration, most: int = 10) -> tuple[Mistakes, Mistakes]:
-    """Find the highest-ranked answers that are not acceptable, and the lowest-ranked acceptable ones.
-
-    Parameters
-    ----------
-    calibration
-        The calibration; only the answers of its ranking are looked at.
-    most
-        How many of either kind.
-
-    Returns
-    -------
-    (high, low)
-        False passes and false fails of the policy; where it has none, the answers that come nearest to it.
-    """
-    (stage, _), ranking = _parts(calibration), calibration.ranking
-    falling = np.argsort(-ranking.place, kind="stable")
-
-    def find(what: str, wrong: NDArray[np.bool_], order: NDArray[np.int64], lead: str) -> Mistakes:
-        found = order[wrong[order]].tolist()
-        count = f"the worst {most} of {len(found)}" if len(found) > most else f"{len(found) or 'none'}"
-        return Mistakes(f"{what}: {count}", lead, found[:most])
-
-    wrong = ranking.passes(stage.bands) & ranking.rejected
-    high = find("False passes", wrong, falling, "The policy passes these; a person does not accept them.")
-    if not high.at:
-        lead = "No false pass is among these labels. The following come nearest to one."
-        if stage.pass_at_or_above is None:
-            lead = "There is no pass threshold: no answer passes by its score."
-        high = find("Not acceptable, but ranked high", ranking.rejected, falling, lead)
-    wrong = ranking.fails(stage.bands) & ranking.accepted
-    low = find("False fails", wrong, falling[::-1], "The policy fails these; a person accepts them.")
-    if not low.at:
-        lead = "No false fail is among these labels. The following come nearest to one."
-        if stage.fail_below is None:
-            lead = "There is no fail threshold: no answer fails by its score."
-        low = find("Acceptable, but ranked low", ~ranking.rejected, falling[::-1], lead)
-    return high, low
-
-
-# Scripts without spaces are compared letter by letter, all others word by word.
-_UNSPACED: Final = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
-_PIECES: Final = regex.compile(rf"\s+|[{_UNSPACED}]\p{{M}}*|[^\s{_UNSPACED}]+")
-# Control characters are no part of HTML, and those that turn the writing direction could mislead.
-_UNSHOWN: Final = regex.compile(r"[[\p{Cc}\p{Cs}\p{Bidi_Control}]--[\n\t]]", flags=regex.V1)
-
-Segments = Sequence[tuple[str, bool]]
-"""Pieces of a text in order, each with whether the other text lacks it."""
-
-
-def compare(reference: str, candidate: str) -> tuple[Segments, Segments]:
-    """Mark the words that only one of two texts has, by their longest common subsequence.
-
-    Case and the marks round a word make no difference.
-
-    >>> compare("Within 90 minutes.", "within 30 minutes, always")[1]
-    [('within ', False), ('30', True), (' minutes, ', False), ('always', True)]
-    """
-    texts = [_PIECES.findall(text) for text in (reference, candidate)]
-    places = [[at for at, piece in enumerate(pieces) if not piece.isspace()] for pieces in texts]
-    odd = [[False] * len(pieces) for pieces in texts]
-    for step in LCSseq.opcodes(_words(reference), _words(candidate)):
-        if step.tag != "equal":
-            for side, (start, end) in enumerate(((step.src_start, step.src_end), (step.dest_start, step.dest_end))):
-                for at in places[side][start:end]:
-                    odd[side][at] = True
-    for flags, pieces in zip(odd, texts, strict=True):
-        for at in range(1, len(pieces) - 1):  # the space between two marked words
-            flags[at] |= pieces[at].isspace() and flags[at - 1] and flags[at + 1]
-    left, right = (
-        [("".join(piece for piece, _ in run), flag) for flag, run in groupby(zip(*text, strict=True), lambda x: x[1])]
-        for text in zip(texts, odd, strict=True)
-    )
-    return left, right
-
-
-def _words(text: str) -> list[str]:
-    return [
-        piece.casefold().strip("\"'“”‘’«»()[]").rstrip(".,;:!?…") or piece
-        for piece in _PIECES.findall(text)
-        if not piece.isspace()
-    ]
-
-
-def _nearest(pair: AnswerPair) -> int:
-    """The reference of which the largest share stands in the candidate, in its order."""
-    words = _words(_cut(pair.candidate)[0])
-
-    def shared(at: int) -> tuple[float, int]:
-        own = _words(_cut(pair.references[at])[0])
-        common = LCSseq.similarity(own, words)
-        return common / max(len(own), 1), common
-
-    return max(range(min(len(pair.references), 50)), key=shared)
-
-
-def _cut(text: str, most: int = _LONGEST) -> tuple[str, str]:
-    """The beginning of a text, and a note where that is not all of it."""
-    shown = _UNSHOWN.sub("\N{REPLACEMENT CHARACTER}", text[:most].replace("\r\n", "\n"))
-    return shown, f"… (the first {most} of {len(text):,} characters)" if len(text) > most else ""
 
 
 # --- what is told -----------------------------------------------------------------------------------
@@ -216,7 +95,7 @@ def _badges(calibration: Calibration) -> list[tuple[bool, str]]:
 def _sections(calibration: Calibration) -> Iterator[_Section]:
     _, evidence = _parts(calibration)
     yield _Section("What this does not cover", [_limits(calibration)])
-    labels = "the certifying labels" if evidence.accounting else "the labels kept for exploring"
+    labels = "the certifying labels" if evidence.accounting else "the development part (labels kept for exploring)"
     yield _Section(f"Key figures, on {labels}", [_counts(calibration), *_remarks(calibration)])
     if missing := _missing(calibration):
         some = any(side.certified for _, side, _ in _sides(calibration))
@@ -396,18 +275,18 @@ def _example(calibration: Calibration, at: int) -> _Example:
         fates = {"pass": "passes", "fail": "fails", "review": "left to review"}
         fate = f"score {place:.6g}, {fates[stage.bands.decide(place)]}"
     label = {True: "acceptable", False: "not acceptable", None: "cannot say"}[pair.acceptable]
-    facts = [_cut(pair.id, 80)[0], fate, f"label: {label}"]
+    facts = [cut(pair.id, 80)[0], fate, f"label: {label}"]
     if pair.tags:
         facts.append(f"tags: {', '.join(pair.tags)}")
-    nearest = _nearest(pair) if pair.references else None
-    (question, question_note), (answer, answer_note) = _cut(pair.question), _cut(pair.candidate)
-    reference, reference_note = ("", "(none)") if nearest is None else _cut(pair.references[nearest])
+    nearest = nearest_reference(pair) if pair.references else None
+    (question, question_note), (answer, answer_note) = cut(pair.question), cut(pair.candidate)
+    reference, reference_note = ("", "(none)") if nearest is None else cut(pair.references[nearest])
     left, right = compare(reference, answer)
     texts: list[tuple[str, Segments, str]] = [("Question", [(question, False)], question_note)] if question else []
     texts += [("Reference", left, reference_note), ("Answer", right, answer_note)]
-    others = [text[:_LONGEST] for number, text in enumerate(pair.references) if number != nearest]
+    others = [text[:LONGEST] for number, text in enumerate(pair.references) if number != nearest]
     if others:
-        shown, note = _cut(" | ".join(others[:_MANY]))
+        shown, note = cut(" | ".join(others[:_MANY]))
         more = f" and {len(others) - _MANY} more" if len(others) > _MANY else ""
         texts.append(("Also accepted", [(shown, False)], f"{note}{more}"))
     return _Example(facts, texts)
@@ -488,11 +367,11 @@ def text_report(calibration: Calibration) -> str:
     lines: list[str] = []
 
     def tell(text: str, first: str = "", rest: str = "") -> None:
-        shown = "".join(_cut(text, 3 * _LONGEST))
+        shown = "".join(cut(text, 3 * LONGEST))
         lines.append(textwrap.fill(shown, 100, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False))
 
     badges = ", ".join(word.upper() for _, word in _badges(calibration))
-    tell(f"Calibration of {_cut(calibration.policy.name, 80)[0]}: {badges}")
+    tell(f"Calibration of {cut(calibration.policy.name, 80)[0]}: {badges}")
     lines.append("")
     tell(_parts(calibration)[1].sentence)
     for section in _sections(calibration):
@@ -600,13 +479,13 @@ def calibration_report(calibration: Calibration) -> str:
         style=files("calibkit").joinpath("report.css").read_text(encoding="utf-8"),
         name=f"<bdi>{name}</bdi>",
         badges=" ".join(shown),
-        sentence=_text(_parts(calibration)[1].sentence, 3 * _LONGEST),
+        sentence=_text(_parts(calibration)[1].sentence, 3 * LONGEST),
         main="".join(main),
     )
 
 
-def _text(text: str, most: int = 3 * _LONGEST) -> str:
-    return html.escape("".join(_cut(text, most)))
+def _text(text: str, most: int = 3 * LONGEST) -> str:
+    return html.escape("".join(cut(text, most)))
 
 
 def _block(block: str | list[str] | _Table | _Figure | _Example, calibration: Calibration) -> str:

@@ -9,7 +9,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "calibkit"
 CORE = ("normalize", "pairs", "scorers", "curve", "certificate", "ledger", "bands", "policy", "cascade")
 EDGES = ("store", "model_files", "vector_cache", "embedding", "calibration")
-ON_TOP = ("plots", "report", "lab", "testing", "cli", "__init__", "__main__")
+ON_TOP = ("plots", "mistakes", "report", "lab", "testing", "cli", "__init__", "__main__")
 GROUP = {name: rank for rank, names in enumerate((CORE, EDGES, ON_TOP)) for name in names}
 MODULES = sorted(path.stem for path in PACKAGE.glob("*.py"))
 FOREIGN_TO_CORE = {"matplotlib", "ipywidgets", "torch", "sentence_transformers", "pathlib", "os", "tempfile", "sqlite3"}

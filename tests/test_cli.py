@@ -2,9 +2,9 @@ import csv
 import json
 
 import pytest
+from conftest import SHARED
 
 from calibkit import load_policy
-from conftest import SHARED
 
 BY_HAND = """\
 schema: calibkit/policy/1

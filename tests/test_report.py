@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibkit import AnswerPair, HandSet, InputError, PairSet, Scores, calibrate, load_pairs
+from calibkit.mistakes import compare, worst_mistakes
 from calibkit.pairs import Remark
-from calibkit.report import calibration_report, compare, save_figures, text_report, worst_mistakes
+from calibkit.report import calibration_report, save_figures, text_report
 from calibkit.store import atomic_writer
 from calibkit.testing import HashEmbedder
 
@@ -264,7 +265,7 @@ def test_a_refused_look_shows_the_development_part_only(refused):
     assert evidence.accounting is None
     page, plain = calibration_report(refused), text_report(refused)
     assert "No look at the certifying labels was taken: the ledger plans 1 configuration" in words(plain)
-    assert "Key figures, on the labels kept for exploring" in plain
+    assert "Key figures, on the development part (labels kept for exploring)" in plain
     assert f"All {evidence.labels.development} " in words(plain) + " "
     assert "no look was granted" in plain
     shown = set(re.findall(r"<li><bdi>([pe]\d+)</bdi>", page))
