@@ -172,7 +172,10 @@ def calibrate_command(
     if json_:
         _print_json(_calibration_record(found, out))
     else:
-        _show_calibration(found, out)
+        _show_calibration(found)
+        for what, path in (("policy", out), ("report", report), ("figures", figures)):
+            if path is not None:
+                _out.print(f"{what} written to {path}", markup=False)
     if require_certified and not found.policy.certified:
         raise typer.Exit(1)
 
@@ -369,7 +372,7 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
 # --- showing ----------------------------------------------------------------------------------------
 
 
-def _show_calibration(found: Calibration, out: Path | None) -> None:
+def _show_calibration(found: Calibration) -> None:
     policy, evidence = found.policy, found.policy.evidence
     stage = policy.bands_stage
     assert evidence is not None
@@ -392,8 +395,6 @@ def _show_calibration(found: Calibration, out: Path | None) -> None:
     for note in found.notes:
         _out.print(f"note: {note}", markup=False)
     _out.print(evidence.sentence, markup=False)
-    if out is not None:
-        _out.print(f"policy written to {out}", markup=False)
 
 
 def _side(threshold: float | None, side: str, evidence: PassEvidence | FailEvidence) -> str:

@@ -1,11 +1,12 @@
 """The promise of the certificate, tested on populations whose truth is known, on mutants of it, and on real answers."""
 
+import itertools
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 from calibkit.bands import Bands, Ranking, choose_bands, fail_intervals
 from calibkit.cascade import exact_match
@@ -196,6 +197,31 @@ def test_both_sides_share_one_risk(n, alpha, delta, steps):
         either += any_certified(passing, thresholds) or any_certified_fail(failing, cuts)
     assert not exceeds(either, DRAWS, delta)
     assert either > 0
+
+
+@pytest.mark.parametrize(("n", "alpha", "delta"), [(12, 0.4, 0.3), (15, 0.3, 0.2)])
+def test_no_profile_of_three_scores_breaks_the_promise_exactly(n, alpha, delta):
+    # All samples of n answers by their numbers (accepted and rejected at each of three scores), each with its exact
+    # probability, under several thousand profiles.
+    bars = np.array(list(itertools.combinations(range(n + 5), 5)))
+    counts = np.diff(np.c_[np.full(len(bars), -1), bars, np.full(len(bars), n + 5)], axis=1) - 1
+    accepted, rejected = counts[:, :3], counts[:, 3:]
+    m = (accepted + rejected).cumsum(axis=1)
+    certified = rejected.cumsum(axis=1) <= boundary(alpha, delta, n)[m]
+    log_ways = special.gammaln(n + 1) - special.gammaln(counts + 1).sum(axis=1)
+    masses = [mass for mass in itertools.product((0.1, 0.25, 0.4, 0.6, 0.8), repeat=2) if sum(mass) < 0.95]
+    worst = 0.0
+    for first, second in masses:
+        mass = np.array([first, second, 1 - first - second])
+        for error in itertools.product((0.0, 0.5, 1.0, 1.3, 2.0), repeat=3):
+            wrong = mass * np.array(error) * alpha
+            bad = wrong.cumsum() >= alpha * mass.cumsum() * (1 - 1e-9)
+            violated = (certified & bad).any(axis=1)
+            chance = np.exp(
+                log_ways[violated] + special.xlogy(counts[violated], np.r_[mass - wrong, wrong]).sum(axis=1)
+            )
+            worst = max(worst, chance.sum())
+    assert 0.4 * delta < worst <= delta
 
 
 # --- mutants of the certificate ---------------------------------------------------------------------

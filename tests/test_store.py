@@ -197,6 +197,10 @@ def test_in_tab_separated_values_a_quote_is_a_quote(tmp_path):
     ]
 
 
+def test_white_space_round_the_name_of_a_column_is_no_part_of_it(tmp_path):
+    assert load_pairs(put(tmp_path / "p.csv", "references , candidate\n4, 4\n"))[0].candidate == " 4"
+
+
 def test_line_breaks_within_cells_are_kept(tmp_path):
     path = put(tmp_path / "p.csv", 'references,candidate\r\n"one\r\ntwo","three\nfour"\r\n')
     assert load_pairs(path)[0].references == ("one\r\ntwo",)
@@ -219,6 +223,12 @@ def test_more_rows_of_parquet_than_are_read_at_once(tmp_path):
     records = [{"references": "4", "candidate": str(n)} for n in range(2_500)]
     pairs = load_pairs(write_parquet(tmp_path / "p.parquet", records))
     assert [pair.candidate for pair in pairs] == [str(n) for n in range(2_500)]
+
+
+def test_a_row_of_parquet_is_named_by_its_number(tmp_path):
+    records = [{"references": "4", "candidate": "4" if n else " "} for n in range(3)]
+    path = write_parquet(tmp_path / "p.parquet", records)
+    assert [remark.place for remark in load_pairs(path).remarks] == [f"{path}:1"]
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "csv", "tsv"])
@@ -421,6 +431,7 @@ def lines(count, **changed):
             "this row is no CSV",
             "write each quote in it twice",
         ),
+        ("p.csv", 'references,"candidate\n4,4\n', ":1", "this row is no CSV", "write each quote in it twice"),
         ("p.csv", 'references,candidate\n4,"4" pipes\n', ":2", "this row is no CSV", "write each quote in it twice"),
         ("p.csv", "references,candidate,candidate\n4,4,4\n", ":1", "the column 'candidate' stands twice", "rename one"),
         ("p.json", '[\n{"references": "4"},\n{]', ":3", "this is no JSON", "or name the file .jsonl"),
@@ -648,10 +659,19 @@ def test_an_old_file_is_replaced_and_keeps_its_permissions(tmp_path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
 
 
-def test_a_new_file_has_the_permissions_of_any_other(tmp_path):
-    put(tmp_path / "plain", "")
-    write_text(tmp_path / "out", "")
-    assert (tmp_path / "out").stat().st_mode == (tmp_path / "plain").stat().st_mode
+def test_new_files_have_the_permissions_of_any_other(tmp_path):
+    for name in ("one", "two"):
+        write_text(tmp_path / name, "")
+        put(tmp_path / f"plain {name}", "")
+    assert len({path.stat().st_mode for path in tmp_path.iterdir()}) == 1
+
+
+def test_paths_may_be_texts(tmp_path):
+    write_text(f"{tmp_path}/p.jsonl", jsonl(RECORDS))
+    write_text(f"{tmp_path}/policy.yaml", POLICY)
+    assert load_pairs(f"{tmp_path}/p.jsonl", SPLIT).pairs == PAIRS
+    assert next(iter(iter_answers(f"{tmp_path}/p.jsonl", SPLIT))).id == "refund-1"
+    assert load_policy(f"{tmp_path}/policy.yaml").name == "desk"
 
 
 class Stop(Exception):
