@@ -176,6 +176,10 @@ class _Display:
             ax.legend(fontsize="small")
         return self
 
+    def _repr_png_(self) -> bytes:
+        """What a notebook shows."""
+        return render(self.figure_, "png")
+
 
 class CurveDisplay(_Display):
     """Precision and recall at every threshold, or against each other.

@@ -227,7 +227,7 @@ def _figures(calibration: Calibration) -> list[_Figure]:
         "random": f"provided that these {n} labelled answers are the random sample of it that they were declared to be",
         "region": f"within the region that these {n} labelled answers were drawn from",
     }[evidence.labels.drawn]
-    zone = "Nothing is hatched, for no threshold is certified."
+    zone = "No zone is marked, for no threshold is certified."
     if evidence.pass_.intervals or evidence.fail.intervals:
         zone = "Hatched: the certified thresholds. Within its zone a threshold may be moved freely."
     cuts = {"pass at or above": stage.pass_at_or_above, "fail below": stage.fail_below}

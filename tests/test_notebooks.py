@@ -45,6 +45,8 @@ def test_a_notebook_runs(name, tmp_path, monkeypatch):
         for output in cell.get("outputs", ()):
             assert output.output_type != "error"
             assert output.get("name") != "stderr", output.text
+    shown = [mime for cell in notebook.cells for output in cell.get("outputs", ()) for mime in output.get("data", ())]
+    assert shown.count("image/png") == notebook.metadata.get("calibkit", {}).get("figures", 0)
     for state in client.widget_state.values():
         outputs = state.get("state", {}).get("outputs", ())
         assert all(output.get("output_type") != "error" for output in outputs)

@@ -256,7 +256,7 @@ def test_a_threshold_outside_an_empty_certified_set():
     (low, high), *_ = outside.policy.evidence.pass_.intervals
     assert f"Certified would be: above {low:.10g} up to {high:.10g}." in words(text_report(outside))
     caption = Page(calibration_report(found)).text("figcaption")
-    assert "Nothing is hatched, for no threshold is certified." in caption
+    assert "No zone is marked, for no threshold is certified." in caption
     assert "Hatched: the certified thresholds." in Page(calibration_report(calibrated(many()))).text("figcaption")
 
 
