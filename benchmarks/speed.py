@@ -130,7 +130,7 @@ def embedding(
         embedder = load_embedder(dtype=dtype, cache=folder)  # type: ignore[arg-type]
         embedder.embed(["warm up"])
         own = timed(lambda: embedder.embed(list(dict.fromkeys(texts))), 1)
-        model = SentenceTransformer(str(embedder.folder), device="cpu", local_files_only=True)
+        model = SentenceTransformer(str(embedder._folder), device="cpu", local_files_only=True)
         model.encode(["warm up"])
         plain = timed(lambda: model.encode(texts), 1)
     print(

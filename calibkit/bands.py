@@ -186,12 +186,24 @@ def _gaps(intervals: Sequence[tuple[float, float]], observed: NDArray[np.float64
 
 
 def choose_bands(
-    ranking: Ranking, pass_certificate: Certificate, fail_certificate: Certificate | None = None
+    ranking: Ranking,
+    pass_certificate: Certificate,
+    fail_certificate: Certificate | None = None,
+    *,
+    pass_at: float | None = None,
+    fail_below: float | None = None,
 ) -> tuple[Bands, bool, bool]:
     """Choose the smallest certified pass threshold and the largest certified fail cut.
 
     Where the two cross, one of them moves to another certified value of its own side: the one that leaves less
     to review.
+
+    Parameters
+    ----------
+    ranking, pass_certificate, fail_certificate
+        What was certified, and on what.
+    pass_at, fail_below
+        Cuts that are set already; the other side makes room for them.
 
     Returns
     -------
@@ -206,24 +218,31 @@ def choose_bands(
     """
     pass_gaps = _gaps(pass_certificate.intervals, ranking.place)
     fail_gaps = _gaps(fail_intervals(fail_certificate), ranking.place) if fail_certificate else []
-    pass_values = [_exported(gap, np.inf) for gap in pass_gaps]
-    fail_values = [_exported(gap, -np.inf) for gap in fail_gaps][::-1]
+    pass_values = [_exported(gap, np.inf) for gap in pass_gaps] if pass_at is None else [pass_at]
+    fail_values = [_exported(gap, -np.inf) for gap in fail_gaps][::-1] if fail_below is None else [fail_below]
     lowest_pass = pass_values[0] if pass_values else None
     highest_fail = fail_values[0] if fail_values else None
     if lowest_pass is None or highest_fail is None or highest_fail <= lowest_pass:
         options = [(lowest_pass, highest_fail)]
     else:
-        options = [
-            (lowest_pass, next((fail for fail in fail_values if fail <= lowest_pass), None)),
-            (next((value for value in pass_values if value >= highest_fail), None), highest_fail),
-        ]
+        options = []
+        if fail_below is None:
+            options.append((lowest_pass, next((fail for fail in fail_values if fail <= lowest_pass), None)))
+        if pass_at is None:
+            options.append((next((value for value in pass_values if value >= highest_fail), None), highest_fail))
 
     def decided(option: tuple[float | None, float | None]) -> int:
         bands = _bands(option)
         return int((ranking.passes(bands) | ranking.fails(bands)).sum())
 
     chosen = max(options, key=decided)
-    return _bands(chosen), chosen[0] is not None, chosen[1] is not None
+    certified_pass = chosen[0] is not None if pass_at is None else pass_certificate.holds_at(pass_at)
+    certified_fail = chosen[1] is not None
+    if fail_below is not None:
+        certified_fail = fail_certificate is not None and any(
+            low < fail_below <= high for low, high in fail_intervals(fail_certificate)
+        )
+    return _bands(chosen), certified_pass, certified_fail
 
 
 def _exported(gap: tuple[float, float], deterministic: float) -> float:

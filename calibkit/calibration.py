@@ -403,23 +403,14 @@ def _decide(
     hand: HandSet,
 ) -> _Outcome:
     pass_certificate = fail_certificate = None
-    bands, pass_certified, fail_certified = Bands(None, None), False, False
+    bands, pass_certified, fail_certified = Bands(hand.pass_at, hand.fail_below), False, False
     if isinstance(granted, Accounting):
         pass_certificate = ranking.certify_pass(round(1 - precision, 12), granted.delta_each)
         if fail_precision is not None:
             fail_certificate = ranking.certify_fail(round(1 - fail_precision, 12), granted.delta_each)
-        bands, pass_certified, fail_certified = choose_bands(ranking, pass_certificate, fail_certificate)
-    if hand.pass_at is not None or hand.fail_below is not None:
-        bands = Bands(
-            bands.pass_at_or_above if hand.pass_at is None else hand.pass_at,
-            bands.fail_below if hand.fail_below is None else hand.fail_below,
+        bands, pass_certified, fail_certified = choose_bands(
+            ranking, pass_certificate, fail_certificate, pass_at=hand.pass_at, fail_below=hand.fail_below
         )
-        if hand.pass_at is not None:
-            pass_certified = pass_certificate is not None and pass_certificate.holds_at(hand.pass_at)
-        if hand.fail_below is not None:
-            fail_certified = fail_certificate is not None and any(
-                low < hand.fail_below <= high for low, high in fail_intervals(fail_certificate)
-            )
     passes_inside, fails_inside = ranking.passes(bands), ranking.fails(bands)
     looked = isinstance(granted, Accounting)
     pass_reason, pass_needed = _why_not(granted, pass_certified, pass_certificate, hand.pass_at)

@@ -224,6 +224,18 @@ def test_a_threshold_set_by_hand_is_certified_where_it_lies_in_the_certified_set
     assert evidence.fail.reason == "set by hand; a certificate for this side was not asked for"
 
 
+def test_the_certified_side_makes_room_for_a_threshold_set_by_hand(clear_cut):
+    # Unacceptable answers score 0, acceptable ones 1: both sides are certified at every cut between.
+    alone = calibrate(memory(clear_cut), precision=0.9, fail_precision=0.5, development=0)
+    assert (alone.policy.bands_stage.pass_at_or_above, alone.policy.bands_stage.fail_below) == (0.5, 0.5)
+    by_hand = calibrate(
+        memory(clear_cut), precision=0.9, fail_precision=0.5, development=0, hand_set=HandSet(pass_at=0.0)
+    )
+    assert by_hand.policy.bands_stage.pass_at_or_above == 0.0
+    assert by_hand.policy.bands_stage.fail_below is None
+    assert (by_hand.policy.evidence.pass_.certified, by_hand.policy.evidence.fail.certified) == (False, False)
+
+
 def test_crossed_thresholds_are_refused(clear_cut):
     with pytest.raises(InputError, match=r"pass_at_or_above 0.2 is below fail_below 0.4"):
         calibrate(memory(clear_cut), hand_set=HandSet(0.2, 0.4))
