@@ -103,7 +103,7 @@ def main(
         leave_out=[(left, right) for left, _, right in (part.partition("=") for part in leave_out or ())],
     )
     loaded = load_pairs(pairs, columns)
-    labelled = [pair for pair in loaded if pair.acceptable is not None]
+    labelled = [pair for pair in loaded if pair.labelled]  # "cannot say" counts as not acceptable
     names = scorer or list(COPIED_GATES)
     embedder = load_embedder() if any(name in EMBEDDING_SCORERS for name in names) else None
     keys = [pair.group_key for pair in labelled]

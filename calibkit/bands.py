@@ -41,6 +41,9 @@ class Bands:
     """None: nothing fails by its score."""
 
     def __post_init__(self) -> None:
+        for name, cut in (("pass_at_or_above", self.pass_at_or_above), ("fail_below", self.fail_below)):
+            if cut is not None and not math.isfinite(cut):
+                raise InputError(f"{name} must be a finite number, or none, not {cut}")
         if (
             self.pass_at_or_above is not None
             and self.fail_below is not None
@@ -309,12 +312,13 @@ def unbounded(intervals: Sequence[tuple[float, float]]) -> list[Interval]:
 def explain_missing(certificate: Certificate) -> tuple[str, int | None]:
     """Say why a certificate is empty, and about how many labels would fill it.
 
-    The estimate takes for each step the observed share of wrong answers, a half added, for the true one.
+    The estimate takes for each step the observed share of wrong answers, a half added, for the true one; of too few
+    labels to see anything, a tenth of alpha everywhere.
 
     Examples
     --------
     >>> explain_missing(certify([0.9, 0.8, 0.7], [False, False, False]))
-    ('3 labels can tell too little: without any wrong answer among them at least 45 are due', 45)
+    ('3 labels can tell too little: without any wrong answer among them at least 45 are due', 86)
     >>> explain_missing(certify(np.arange(200), [True, False] * 100))[1] is None
     True
     """
@@ -324,7 +328,7 @@ def explain_missing(certificate: Certificate) -> tuple[str, int | None]:
     floor = math.ceil(math.log(delta) / math.log(1 - alpha))
     if n < floor:
         due = f"without any wrong answer among them at least {floor} are due"
-        return f"{counted(n, 'label')} can tell too little: {due}", floor
+        return f"{counted(n, 'label')} can tell too little: {due}", labels_needed(alpha, delta, alpha / 10, 1)
     finite = certificate.thresholds > -np.inf
     above, wrong = certificate.above[finite], certificate.rejects[finite]
     if not len(above):
@@ -356,7 +360,7 @@ def promise(
 ) -> str:
     """The promise in plain words, or that there is none and why."""
     written = f"{pool} (a set written for the purpose, no traffic)" if constructed else pool
-    pool_words = written + (f" without the questions where {' or '.join(left_out)}" if left_out else "")
+    pool_words = written + (f" without the rows where {' or '.join(left_out)}" if left_out else "")
     condition = (
         f"provided that the labelled answers are a random sample of {pool_words}, " if drawn == "assumed" else ""
     )
@@ -384,7 +388,7 @@ def promise(
 
 
 def _why_not(side: PassEvidence | FailEvidence) -> str:
-    needed = f"; about {side.labels_needed} random labels may do" if side.labels_needed else ""
+    needed = f"; about {side.labels_needed} random labels in all may do" if side.labels_needed else ""
     return f"{side.reason or 'it carries no evidence'}{needed}"
 
 

@@ -55,8 +55,18 @@ from calibkit.policy import (
     Policy,
     PoolEvidence,
     ScorerReference,
+    fingerprint_stages,
 )
-from calibkit.scorers import EMBEDDING_SCORERS, CosineScorer, Embedder, Scorer, Scores, find_scorer, score_pairs
+from calibkit.scorers import (
+    EMBEDDING_SCORERS,
+    LEXICAL_SCORERS,
+    CosineScorer,
+    Embedder,
+    Scorer,
+    Scores,
+    find_scorer,
+    score_pairs,
+)
 
 Drawn = Literal["random", "assumed"]
 _BINS = 20
@@ -172,7 +182,7 @@ def calibrate(
         Where no pair has a label, or an argument or a file is wrong.
     """
     for what, share in (("precision", precision), ("fail_precision", fail_precision), ("confidence", confidence)):
-        if share is not None and not 0 < share < 1:
+        if share is not None and not 0 < round(1 - share, 12) < 1:
             raise InputError(f"{what} must lie between 0 and 1 (both excluded), not {share}")
     hand_set = hand_set or HandSet()
     Bands(hand_set.pass_at, hand_set.fail_below)  # refuses crossed ones before a look is spent
@@ -191,6 +201,8 @@ def calibrate(
         if scorer in EMBEDDING_SCORERS and embedder is None:
             embedder = load_embedder()
         scorer = find_scorer(scorer, embedder)
+    elif not isinstance(scorer, CosineScorer) and LEXICAL_SCORERS.get(scorer.name, scorer) != scorer:
+        raise InputError(f"the name {scorer.name!r} belongs to a built-in scorer; give yours another")
     stage = _bands_stage(scorer)
     configuration = Configuration(
         scorer=scorer.name,
@@ -207,6 +219,11 @@ def calibrate(
 
     chosen = draw(pairs, book.ledger.set.salt, book.ledger.set.development)
     certifying = [at for at in chosen.certifying if book.ledger.fresh([pairs[at]])]
+    if new_plan and not certifying and not explore:
+        raise InputError(
+            f"{path or 'the ledger'}: no label is fresh: all {len(chosen.certifying)} certifying questions stood in an "
+            "earlier look, and a new plan would retire them; label other questions first"
+        )
     granted: Accounting | Refusal = Refusal("explored on the development part, not declared")
     if not explore:
         look_events, granted = book.ledger.look(
@@ -216,13 +233,18 @@ def calibrate(
 
     # From here on nothing is shown before the ledger holds it.
     scores = score_pairs(pairs, scorer)
-    if path is not None and not explore:
-        store.append_events(path, events)
+    if path is not None:
+        if explore:  # the parts are fixed before anything is shown; a plan is not made in passing
+            events = [event for event in events if isinstance(event, SetMade)]
+        store.append_events(path, events, after=book.n_written)
 
     looked_at = certifying if isinstance(granted, Accounting) else list(chosen.development)
     ranking, ranked = _rank(draft, scorer, embedder, pairs, scores, looked_at)
     outcome = _decide(ranking, granted, precision, fail_precision, confidence, hand_set)
-    evidence = _evidence(pairs, book.ledger, scores, drawn, certifying, chosen.development, granted, ranking, outcome)
+    stages = fingerprint_stages(draft.stages)
+    evidence = _evidence(
+        stages, pairs, book.ledger, scores, drawn, certifying, chosen.development, granted, ranking, outcome
+    )
     policy = Policy(
         schema=SCHEMA,
         name=draft.name,
@@ -237,7 +259,7 @@ def calibrate(
         evidence=evidence,
     )
     curve = compute_curve(ranking.place, ~ranking.rejected) if len(ranking.place) else None
-    notes = _notes(ranking, scores, embedder, granted)
+    notes = (*_notes(ranking, scores, embedder, granted), *_ledger_notes(path, book))
     return Calibration(
         policy, pairs, scores, ranking, ranked, curve, outcome.pass_certificate, outcome.fail_certificate, notes
     )
@@ -292,6 +314,8 @@ def load_cascade(
 class _Book:
     ledger: Ledger
     unwritten: Sequence[SetMade | Planned]
+    n_written: int
+    """Events that the ledger's file held when it was read."""
 
 
 def _open_ledger(
@@ -306,6 +330,7 @@ def _open_ledger(
 ) -> _Book:
     """The set's ledger, begun where there is none, with the plan that is asked for."""
     found = store.load_ledger(path) if path is not None else None
+    n_written = len(found.events) if found else 0
     unwritten: list[SetMade | Planned] = []
     if found is None:
         share = DEFAULT_DEVELOPMENT if development is None else development
@@ -313,7 +338,16 @@ def _open_ledger(
             raise InputError(f"development must be at least 0 and below 1, not {share}")
         # The salt follows from the content: a deleted ledger or a renamed copy draws the same pairs again.
         salt = hashlib.sha256(fingerprint(pairs).encode()).hexdigest()[:16]
-        unwritten.append(SetMade(name=pairs.name, kind=kind or "collected", salt=salt, development=share, at=now))
+        unwritten.append(
+            SetMade(
+                name=pairs.name,
+                kind=kind or "collected",
+                salt=salt,
+                development=share,
+                grouping=pairs.grouping,
+                at=now,
+            )
+        )
         found = Ledger(unwritten)
     made = found.set
     for what, asked, fixed in (("development", development, made.development), ("kind", kind, made.kind)):
@@ -322,6 +356,11 @@ def _open_ledger(
                 f"{path or 'the ledger'}: {what} was fixed at {fixed} when the set was made, and {asked} is asked for; "
                 f"leave --{what} out"
             )
+    if made.grouping is not None and pairs.grouping is not None and made.grouping != pairs.grouping:
+        raise InputError(
+            f"{path or 'the ledger'}: answers were grouped by {made.grouping} when the set was made, and by "
+            f"{pairs.grouping} now; give the same --map group as then"
+        )
     plan = Planned(looks=looks or found.plan.looks, configurations=configurations or found.plan.configurations, at=now)
     changed = (plan.looks, plan.configurations) != (found.plan.looks, found.plan.configurations)
     if changed and found.looks and not new_plan:
@@ -333,7 +372,7 @@ def _open_ledger(
     if new_plan or changed or not found.is_planned:
         unwritten.append(plan)
         found = Ledger([*found.events, plan])
-    return _Book(found, unwritten)
+    return _Book(found, unwritten, n_written)
 
 
 # --- ranking, deciding ------------------------------------------------------------------------------
@@ -465,6 +504,7 @@ def _why_not(
 
 
 def _evidence(
+    stages: str,
     pairs: PairSet,
     ledger: Ledger,
     scores: Scores,
@@ -478,6 +518,7 @@ def _evidence(
     labels = [pairs[at] for at in certifying]
     looked = isinstance(granted, Accounting)
     return Evidence(
+        stages=stages,
         pool=PoolEvidence(
             name=ledger.set.name,
             kind=ledger.set.kind,
@@ -529,6 +570,14 @@ def _at_bands(ranking: Ranking, bands: Bands) -> CurveEvidence:
     )
 
 
+def _ledger_notes(path: Path | None, book: _Book) -> list[str]:
+    if path is None:
+        return ["no ledger is kept for pairs made in Python: what else was tried on these labels is not counted"]
+    if not book.n_written:
+        return [f"the ledger {path} begins with this run: what was tried on these labels before is not counted"]
+    return []
+
+
 def _notes(
     ranking: Ranking, scores: Scores, embedder: Embedder | None, granted: Accounting | Refusal
 ) -> tuple[str, ...]:
@@ -546,11 +595,19 @@ def _notes(
         finite = ranking.place[np.isfinite(ranking.place)]
         if len(finite) and finite.min() == finite.max():
             notes.append(f"all scores are equal ({finite[0]:g}): no threshold can tell answers apart")
-    if isinstance(embedder, Embedding):
-        if embedder.truncated:
-            notes.append(
-                f"{counted(embedder.truncated, 'text')} longer than the model's {embedder.max_tokens} tokens; "
-                "what lies beyond was not read"
-            )
-        notes += embedder.notes
-    return tuple(notes)
+    return (*notes, *model_notes(embedder))
+
+
+def model_notes(embedder: Embedder | None) -> list[str]:
+    """Tell what a model did not read, and what went wrong with its cache, a line each."""
+    if not isinstance(embedder, Embedding):
+        return []
+    notes = list(embedder.notes)
+    if embedder.truncated:
+        notes.append(
+            f"{counted(embedder.truncated, 'text')} longer than the model's {embedder.max_tokens} tokens; what lies "
+            "beyond was not read"
+        )
+    if embedder.dtype == "bfloat16":
+        notes.append("scores in bfloat16 depend on the texts computed beside them, by up to 0.002 or so")
+    return notes

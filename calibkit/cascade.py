@@ -9,14 +9,15 @@ from functools import lru_cache
 from typing import Any, Final, Literal
 
 from calibkit.normalize import normalize
-from calibkit.pairs import AnswerPair, InputError
+from calibkit.pairs import AnswerPair, InputError, SetupError
 from calibkit.policy import BandsStage, ExactStage, Policy
 from calibkit.scorers import EMBEDDING_SCORERS, Embedder, Scorer, find_scorer, score_pairs
 
 Outcome = Literal["pass", "fail", "review", "error"]
 
-NEAR: Final = 1e-5
-"""Scores of embeddings this near a threshold may fall on its other side on another machine."""
+NEAR: Final = {"float32": 1e-5, "bfloat16": 5e-3}
+"""Scores of embeddings this near a threshold may fall on its other side on another machine; of a model that computes
+in bfloat16, also beside other texts (up to 0.002 was seen)."""
 
 _CHUNK: Final = 512
 
@@ -101,6 +102,7 @@ class Cascade:
 
     def __init__(self, policy: Policy, *, embedder: Embedder | None = None, scorer: Scorer | None = None) -> None:
         self.policy = policy
+        self.embedder = embedder
         self._rung: int | None = None
         self._bands: BandsStage | None = None
         self._scorer = scorer
@@ -124,7 +126,16 @@ class Cascade:
                     )
 
     def grade(self, *, references: Sequence[str], candidate: str, question: str = "", id: str = "answer") -> Verdict:
-        """Grade one answer."""
+        """Grade one answer.
+
+        Raises
+        ------
+        InputError
+            For references that are no list of texts, or a candidate or question that is no text.
+        """
+        texts = [candidate, question, *references]
+        if isinstance(references, str) or not all(isinstance(text, str) for text in texts):
+            raise InputError("references must be a list of texts, candidate and question texts")
         pair = AnswerPair(id=id, references=tuple(references), candidate=candidate, question=question)
         return next(self.grade_all([pair]))
 
@@ -170,18 +181,17 @@ class Cascade:
             return [Verdict(pair.id, "review", None, None, "no stage decided") for pair in pairs]
         try:
             return self._banded(pairs, self._scorer)
+        except SetupError:
+            raise
         except Exception:
             verdicts: list[Verdict] = []
-            causes: dict[str, Exception] = {}
             for pair in pairs:  # find the culprit
                 try:
                     verdicts += self._banded([pair], self._scorer)
+                except SetupError:
+                    raise
                 except Exception as error:
                     verdicts.append(_error(pair.id, _told(error)))
-                    causes[_told(error)] = error
-            cause = next(iter(causes.values()), None)
-            if isinstance(cause, InputError) and len(causes) == 1 and all(v.outcome == "error" for v in verdicts):
-                raise cause from None  # it is no single answer's fault: a package or a model is missing
             return verdicts
 
     def _banded(self, pairs: Sequence[AnswerPair], scorer: Scorer) -> list[Verdict]:
@@ -211,8 +221,9 @@ class Cascade:
             reason = f"{name} {score:.6g} is below {bands.pass_at_or_above:.10g}"
         else:
             reason = f"{name} {score:.6g} is between {bands.fail_below:.10g} and {bands.pass_at_or_above:.10g}"
-        if name in EMBEDDING_SCORERS and any(cut is not None and abs(score - cut) <= NEAR for cut in cuts.values()):
-            reason += f"; within {NEAR:f} of the threshold, where machines may differ"
+        near = NEAR[self._bands.model.dtype] if self._bands.model else 0.0
+        if name in EMBEDDING_SCORERS and any(cut is not None and abs(score - cut) <= near for cut in cuts.values()):
+            reason += f"; within {near:f} of the threshold, where machines may differ"
         return Verdict(pair.id, outcome, None if outcome == "review" else "bands", score, reason)
 
 

@@ -10,6 +10,7 @@ import csv
 import getpass
 import json
 import os
+import signal
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -25,13 +26,15 @@ from rich.table import Table
 
 from calibkit import store
 from calibkit.bands import FailEvidence, PassEvidence
-from calibkit.calibration import Calibration, HandSet, calibrate, load_cascade
+from calibkit.calibration import Calibration, HandSet, calibrate, load_cascade, model_notes
 from calibkit.cascade import Verdict
 from calibkit.embedding import DEFAULT_MODEL, load_embedder
 from calibkit.lab import open_lab, prepare_lab
 from calibkit.pairs import InputError, PairSet, counted
 from calibkit.report import calibration_report, save_figures, text_report
-from calibkit.scorers import EMBEDDING_SCORERS, Embedder, score_pairs
+from calibkit.scorers import EMBEDDING_SCORERS, LEXICAL_SCORERS, Embedder, score_pairs
+
+_SCORERS = (*LEXICAL_SCORERS, *EMBEDDING_SCORERS)
 
 app = typer.Typer(
     name="calibkit",
@@ -94,7 +97,7 @@ DeviceOption = Annotated[str, typer.Option("--device", help="Where the model run
 @app.command("calibrate")
 def calibrate_command(
     pairs: Annotated[Path, typer.Argument(help="A file of labelled answers, or a set's folder.")],
-    scorer: Annotated[str, typer.Option(help="The scorer.")] = "token_recall",
+    scorer: Annotated[str, typer.Option(help=f"The scorer: {', '.join(_SCORERS)}.")] = "token_recall",
     precision: Annotated[float, typer.Option(help="Share of passes that a person must accept.")] = 0.95,
     fail_precision: Annotated[
         float | None, typer.Option(help="Share of fails that a person must reject; asks for the fail side.")
@@ -139,6 +142,13 @@ def calibrate_command(
     json_: JsonOption = False,
 ) -> None:
     """Certify bands for one scorer on labelled answers, and export them as a policy."""
+    if report is not None and report.suffix not in (".html", ".htm", ".txt"):
+        raise InputError(f"--report {report}: a report is a web page (.html) or plain text (.txt); name it so")
+    if out is not None and explore:
+        raise InputError(f"--out {out}: exploring makes no policy; leave it out")
+    named = [str(path) for path in (out, report, figures) if path is not None]
+    if len(set(named)) < len(named):
+        raise InputError("--out, --report and --figures name the same file; give each its own")
     if because is not None and pass_at is None and fail_below is None:
         raise InputError("--because gives the reason of a threshold set by hand; add --pass-at or --fail-below")
     loaded = _load(pairs, _columns(map_, split_references, leave_out, labels))
@@ -162,6 +172,10 @@ def calibrate_command(
             name=name,
             embedder=_embedder(scorer, model, model_revision, model_folder, dtype, device, progress),
         )
+    kept: Path | None = None
+    refused = found.policy.evidence is not None and found.policy.evidence.accounting is None
+    if refused and pass_at is None and fail_below is None:
+        kept, out = out, None  # it would pass nothing, and perhaps replace one that does
     if out is not None:
         found.save(out)
     if report is not None:
@@ -173,6 +187,8 @@ def calibrate_command(
         _print_json(_calibration_record(found, out))
     else:
         _show_calibration(found)
+        if refused and not explore and kept is not None:
+            _out.print(f"no policy written to {kept}: there is nothing to put into it", markup=False)
         for what, path in (("policy", out), ("report", report), ("figures", figures)):
             if path is not None:
                 _out.print(f"{what} written to {path}", markup=False)
@@ -222,6 +238,9 @@ def grade_command(
     if not counts:
         raise InputError(f"{answers}: there is no answer in this file")
     standing = cascade.policy.standing
+    notes = model_notes(cascade.embedder)
+    for note in notes:
+        _err.print(f"note: {note}", markup=False)
     if json_:
         outcomes = {outcome: sum(n for (o, _), n in counts.items() if o == outcome) for outcome in _OUTCOMES}
         stages = [{"outcome": o, "stage": s, "answers": n} for (o, s), n in sorted(counts.items(), key=str)]
@@ -231,6 +250,7 @@ def grade_command(
                 "policy": str(policy),
                 "certified": certified,
                 "standing": standing,
+                "notes": notes,
                 "answers": counts.total(),
                 "outcomes": outcomes,
                 "by_stage": stages,
@@ -258,7 +278,7 @@ _OUTCOMES = ("pass", "fail", "review", "error")
 @app.command("score")
 def score_command(
     pairs: Annotated[Path, typer.Argument(help="A file of answers, or a set's folder.")],
-    scorer: Annotated[list[str], typer.Option(help="A scorer; may be repeated.")],
+    scorer: Annotated[list[str], typer.Option(help="A scorer (see calibrate); may be repeated.")],
     out: Annotated[Path | None, typer.Option(help="Where to write the scores (CSV).")] = None,
     map_: MapOption = None,
     split_references: SplitOption = None,
@@ -276,6 +296,8 @@ def score_command(
         embedding = next((name for name in scorer if name in EMBEDDING_SCORERS), "")
         embedder = _embedder(embedding, model, model_revision, model_folder, dtype, device, progress)
         columns = [score_pairs(loaded, name, embedder=embedder) for name in dict.fromkeys(scorer)]
+    for note in model_notes(embedder):
+        _err.print(f"note: {note}", markup=False)
     header = ["id", *(scores.scorer for scores in columns)]
     rows = (
         [pair.id, *(repr(scores.values[at].item()) if scores.scored[at] else "" for scores in columns)]
@@ -302,7 +324,7 @@ def lab_command(
     for line in prepared:
         _out.print(line, markup=False)
     if open_:
-        raise typer.Exit(open_lab(folder, set_))
+        raise typer.Exit(open_lab(folder))
 
 
 # --- reading the options ----------------------------------------------------------------------------
@@ -388,6 +410,12 @@ def _show_calibration(found: Calibration) -> None:
         )
     lines["pass at or above"] = _side(stage.pass_at_or_above, "pass", evidence.pass_)
     lines["fail below"] = _side(stage.fail_below, "fail", evidence.fail)
+    if accounting is None and found.curve is not None:
+        best = int(found.curve.agreement.argmax())
+        lines["exploring"] = (
+            f"{counted(len(found.ranking.place), 'answer')}, average precision {found.curve.average_precision:.3f}; "
+            f"agrees best with people at {found.curve.thresholds[best]:.6g}: {found.curve.agreement[best]:.1%}"
+        )
     if evidence.pass_.above is not None:
         lines["on these labels"] = _counts(evidence.pass_, evidence.fail, labels.certifying)
     for label, value in lines.items():
@@ -401,9 +429,10 @@ def _side(threshold: float | None, side: str, evidence: PassEvidence | FailEvide
     shown = "none" if threshold is None else f"{threshold:.10g}"
     if evidence.certified:
         return f"{shown}, certified" + (f" (the stages before the score {side} alone)" if threshold is None else "")
-    if threshold is None and side == "fail":
+    if side == "fail" and evidence.target is None and threshold is None:
         return shown
-    return f"{shown}, not certified" + (" (set by hand)" if evidence.set_by else "")
+    why = " (set by hand)" if evidence.set_by else f": {evidence.reason}" if side == "fail" else ""
+    return f"{shown}, not certified{why}"
 
 
 def _counts(passes: PassEvidence, fails: FailEvidence, certifying: int) -> str:
@@ -438,6 +467,7 @@ def _print_json(record: dict[str, Any]) -> None:
 
 def main() -> NoReturn:
     """Run the command line; whatever a user can mend is told in one line, with exit status 2."""
+    signal.signal(signal.SIGTERM, _leave)  # so that half-written files are cleared away
     command = typer.main.get_command(app)
     try:
         status = command.main(sys.argv[1:] or ["--help"], prog_name="calibkit", standalone_mode=False)
@@ -453,6 +483,10 @@ def main() -> NoReturn:
     except OSError as error:
         status = _refuse(f"{error.filename or 'the output'}: {error.strerror}; mend that and try again")
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _leave(_signal: int, _frame: object) -> NoReturn:
+    sys.exit(128 + signal.SIGTERM)
 
 
 def _subcommand() -> str:

@@ -25,7 +25,7 @@ import platformdirs
 from numpy.typing import NDArray
 
 from calibkit.model_files import Dtype, Recipe, first_line, hash_file, read_modules, read_recipe, weight_files
-from calibkit.pairs import InputError
+from calibkit.pairs import InputError, SetupError
 from calibkit.vector_cache import Row, VectorCache
 
 if TYPE_CHECKING:
@@ -239,7 +239,7 @@ class Embedding:
             import torch
             from sentence_transformers import SentenceTransformer
         except ImportError as error:
-            raise InputError(f"texts cannot be embedded ({first_line(error)}): pip install 'calibkit[embed]'") from None
+            raise SetupError(f"texts cannot be embedded ({first_line(error)}): pip install 'calibkit[embed]'") from None
         try:
             with _quiet_loggers(), _no_bars():
                 model = SentenceTransformer(
@@ -249,7 +249,7 @@ class Embedding:
                     model_kwargs={"dtype": getattr(torch, self.dtype)},
                 )
         except Exception as error:  # three libraries stand behind this call, and each has its own kinds
-            raise InputError(
+            raise SetupError(
                 f"the model in {self._folder} cannot be loaded on the device {self.device!r} ({first_line(error)}); "
                 "check the device, or fetch the model again"
             ) from error

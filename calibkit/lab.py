@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-import os
+import json
 import shutil
 import subprocess
 import sys
@@ -12,8 +12,6 @@ from typing import Final
 
 from calibkit.pairs import InputError
 
-SET_VARIABLE: Final = "CALIBKIT_SET"
-"""Environment variable that names the set for the notebooks."""
 SHIPPED_SET: Final = "support_desk"
 
 
@@ -48,7 +46,10 @@ def prepare_lab(folder: Path, own_set: Path | None = None) -> list[str]:
             target = folder / notebook.name
             lines.append(f"{target} {'kept as it was' if target.exists() else 'copied'}")
             if not target.exists():
-                shutil.copyfile(notebook, target)
+                text = notebook.read_text(encoding="utf-8")
+                if own_set is not None:  # a JSON string within a JSON string
+                    text = text.replace(f'\\"{SHIPPED_SET}\\"', json.dumps(json.dumps(str(own_set.resolve())))[1:-1])
+                target.write_text(text, encoding="utf-8")
         if own_set is None:
             target = folder / SHIPPED_SET
             lines.append(f"{target} {'kept as it was' if target.exists() else 'copied'}")
@@ -59,7 +60,7 @@ def prepare_lab(folder: Path, own_set: Path | None = None) -> list[str]:
     return lines
 
 
-def open_lab(folder: Path, own_set: Path | None = None) -> int:
+def open_lab(folder: Path) -> int:
     """Run JupyterLab on the folder until it is closed; gives its exit status.
 
     Raises
@@ -69,8 +70,5 @@ def open_lab(folder: Path, own_set: Path | None = None) -> int:
     """
     if importlib.util.find_spec("jupyterlab") is None:
         raise InputError("the notebooks need JupyterLab: pip install 'calibkit[notebooks]'")
-    environment = dict(os.environ)
-    if own_set is not None:
-        environment[SET_VARIABLE] = str(own_set.resolve())
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder.resolve()}"]
-    return subprocess.run(command, env=environment, check=False).returncode
+    return subprocess.run(command, check=False).returncode

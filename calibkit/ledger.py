@@ -63,7 +63,8 @@ class Configuration(_Event):
 
     def __str__(self) -> str:
         fail = "" if self.fail_precision is None else f", fail precision {self.fail_precision:g}"
-        return f"{self.scorer}, precision {self.precision:g}{fail}"
+        rung = "" if self.exact_rung == 3 else f", exact rung {self.exact_rung or 'none'}"
+        return f"{self.scorer}, precision {self.precision:g}{fail}{rung}"
 
 
 class SetMade(_Event):
@@ -75,6 +76,8 @@ class SetMade(_Event):
     """Whether the answers were collected or written for the set."""
     salt: str
     development: float = Field(ge=0, lt=1)
+    grouping: str | None = None
+    """Where the groups come from, as in "column topic" or "question"."""
     at: datetime | None = None
 
 
@@ -107,6 +110,8 @@ class Looked(_Event):
     """Short hashes of the questions that were used."""
     answers: tuple[str, ...] = ()
     """Short hashes of the pairs that spoke for them, without labels, in the same order."""
+    texts: tuple[str, ...] = ()
+    """Short hashes of their questions and answers alone: another id or group makes no label fresh."""
     at: datetime | None = None
 
 
@@ -172,11 +177,12 @@ class Ledger:
         self.plan = Planned(looks=1, configurations=1)
         self.declared: dict[str, Configuration] = {}
         self.looks: list[Looked] = []
-        self.spent_groups: set[str] = set()
+        self.spent: set[str] = set()
+        """Short hashes of the groups and texts that looks before the present plan have used."""
         for event in self.events:
             match event:
                 case Planned():
-                    self.spent_groups.update(group for look in self.looks for group in look.groups)
+                    self.spent.update(used for look in self.looks for used in (*look.groups, *look.texts))
                     self.plan, self.declared, self.looks = event, {}, []
                 case Declared():
                     self.declared[event.configuration.key] = event.configuration
@@ -190,7 +196,7 @@ class Ledger:
 
     def fresh(self, pairs: Iterable[AnswerPair]) -> list[AnswerPair]:
         """The pairs of questions that no look before the present plan has used."""
-        return [pair for pair in pairs if group_hash(pair) not in self.spent_groups]
+        return [pair for pair in pairs if not {group_hash(pair), _text_hash(pair)} & self.spent]
 
     def look(
         self,
@@ -247,18 +253,34 @@ class Ledger:
             if certifying:  # nothing is seen of no labels
                 pairs = sorted(certifying, key=group_hash)
                 groups, answers = tuple(map(group_hash, pairs)), tuple(map(_answer_hash, pairs))
-                events.append(Looked(labels=labels, configuration=key, groups=groups, answers=answers, at=at))
+                texts = tuple(map(_text_hash, pairs))
+                events.append(
+                    Looked(labels=labels, configuration=key, groups=groups, answers=answers, texts=texts, at=at)
+                )
         return events, Accounting(delta, used, self.plan.looks, self.plan.configurations, configuration.sides)
 
     def _changed(self, pairs: Iterable[AnswerPair]) -> list[AnswerPair]:
         """The pairs that are not what a look of the present plan saw of their question."""
-        seen = {group: answer for look in self.looks for group, answer in zip(look.groups, look.answers, strict=False)}
-        return [pair for pair in pairs if seen.get(group_hash(pair), _answer_hash(pair)) != _answer_hash(pair)]
+        seen: dict[str, str] = {}
+        for look in self.looks:
+            seen |= dict(zip(look.groups, look.answers, strict=False))
+            seen |= dict(zip(look.texts, look.answers, strict=False))
+        return [
+            pair
+            for pair in pairs
+            if any(
+                seen.get(key, _answer_hash(pair)) != _answer_hash(pair) for key in (group_hash(pair), _text_hash(pair))
+            )
+        ]
 
 
 def group_hash(pair: AnswerPair) -> str:
     """A short hash of what makes the pair dependent on others."""
     return hashlib.sha256(pair.group_key.encode()).hexdigest()[:12]
+
+
+def _text_hash(pair: AnswerPair) -> str:
+    return hashlib.sha256(json.dumps(["texts", pair.question, pair.candidate]).encode()).hexdigest()[:12]
 
 
 def _answer_hash(pair: AnswerPair) -> str:

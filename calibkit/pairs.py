@@ -24,6 +24,10 @@ class InputError(ValueError):
     """A fault that the user can mend: one line that says what is wrong, where, and the cure."""
 
 
+class SetupError(InputError):
+    """A package or a model is missing: a fault of no single answer, so grading stops."""
+
+
 class RowFault(ValueError):
     """One record that is no usable pair.
 
@@ -261,8 +265,8 @@ class Remark:
     place: str
     """File and line, as in "pairs.csv:7"."""
     reason: str
-    kept: bool
-    """Whether the pair is in the set all the same (its label is not)."""
+    outcome: str
+    """What became of the row: "left out", "label not used" or "worth a look"."""
 
 
 @dataclass(frozen=True)
@@ -283,6 +287,8 @@ class PairSet:
     remarks: Sequence[Remark] = ()
     filters: Sequence[str] = ()
     """The conditions under which rows were left out on request, as in "improper=true"."""
+    grouping: str | None = None
+    """Where the groups come from, as in "column topic" or "question"; None for pairs made in Python."""
 
     def __post_init__(self) -> None:
         twice = [name for name, count in Counter(pair.id for pair in self.pairs).items() if count > 1]
@@ -313,13 +319,12 @@ class PairSet:
 
     def remark_lines(self) -> list[str]:
         """Say what was left out and what lost its label, one line a reason, each with its first place."""
-        grouped: dict[tuple[bool, str], list[str]] = {}
+        grouped: dict[tuple[str, str], list[str]] = {}
         for remark in self.remarks:
-            grouped.setdefault((remark.kept, remark.reason), []).append(remark.place)
+            grouped.setdefault((remark.outcome, remark.reason), []).append(remark.place)
         return [
-            f"{'label not used' if kept else 'left out'}: {counted(len(places), 'row')} where {reason} "
-            f"(first: {places[0]})"
-            for (kept, reason), places in grouped.items()
+            f"{outcome}: {counted(len(places), 'row')} where {reason} (first: {places[0]})"
+            for (outcome, reason), places in grouped.items()
         ]
 
 
@@ -368,7 +373,8 @@ def draw(pairs: PairSet, salt: str, development: float) -> Draw:
     """Choose the labelled pair that speaks for its group, and the groups that are for exploring.
 
     Both choices follow from the hash of the salt with the pair's id or the group's name: no seed to shop
-    for, and no label has a say.
+    for, and what a label says has no say. (That a pair has a label does: of a file in which only some answers to
+    a question are labelled, one of these speaks.)
 
     Parameters
     ----------

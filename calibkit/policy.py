@@ -6,8 +6,11 @@ versions of normaliser and scorer. The models below are the schema; `policy.sche
 
 from __future__ import annotations
 
+import hashlib
 import io
+import json
 import math
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final, Literal
 
@@ -15,6 +18,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.events import (
+    CollectionEndEvent,
+    CollectionStartEvent,
+    DocumentStartEvent,
+    NodeEvent,
+    ScalarEvent,
+)
 from ruamel.yaml.nodes import MappingNode, Node, SequenceNode
 from ruamel.yaml.representer import RoundTripRepresenter
 
@@ -58,7 +68,7 @@ class ExactStage(_Part):
     """Passes answers whose normal form is a reference's."""
 
     stage: Literal["exact"]
-    rung: Literal[1, 2, 3] = 3
+    rung: Annotated[int, Field(ge=1, le=3)] = 3
     version: int = NORMALIZER_VERSION
     """Of the normaliser."""
 
@@ -176,6 +186,8 @@ class CurveEvidence(_Part):
 class Evidence(_Part):
     """What is known about the bands."""
 
+    stages: str
+    """Fingerprint of the stages before a judge, but their thresholds: the evidence is theirs alone."""
     pool: PoolEvidence
     labels: LabelEvidence
     accounting: AccountingEvidence | None = None
@@ -220,7 +232,30 @@ which reads calibkit/policy/1; update calibkit
         order = [name for name in ("exact", "rules", "bands", "judge") if name in names]
         if names != order:
             raise ValueError(f"the stages are {', '.join(names)}; each may stand once, in the order {', '.join(order)}")
+        if self.evidence is not None:
+            self._check_evidence(self.evidence)
         return self
+
+    def _check_evidence(self, evidence: Evidence) -> None:
+        if evidence.stages != fingerprint_stages(self.stages):
+            raise ValueError("the evidence belongs to other stages than these; calibrate again, or remove the evidence")
+        bands = self.bands_stage.bands if self.bands_stage else Bands(None, None)
+        sides: list[tuple[str, PassEvidence | FailEvidence, float | None, int]] = [
+            ("pass_at_or_above", evidence.pass_, bands.pass_at_or_above, 1),
+            ("fail_below", evidence.fail, bands.fail_below, 0),
+        ]
+        for name, side, cut, open_end in sides:
+            intervals = side.intervals or []
+            inside = (
+                any((low is None or cut > low) and (high is None or cut <= high) for low, high in intervals)
+                if cut is not None
+                else any(interval[open_end] is None for interval in intervals)
+            )
+            if side.certified and not inside:
+                raise ValueError(
+                    f"{name} {'null' if cut is None else cut} is called certified and lies outside the certified "
+                    "intervals; restore it, or say certified: false"
+                )
 
     @property
     def bands_stage(self) -> BandsStage | None:
@@ -258,6 +293,7 @@ which reads calibkit/policy/1; update calibkit
         InputError
             With place, line, what is wrong and the cure.
         """
+        _refuse_what_no_policy_needs(text, place)
         try:
             content = _yaml("safe").load(text)
         except MarkedYAMLError as error:
@@ -306,6 +342,25 @@ which reads calibkit/policy/1; update calibkit
         return schema
 
 
+def fingerprint_stages(stages: Sequence[Stage]) -> str:
+    """Hash what the stages before a judge do, but for their thresholds.
+
+    >>> one = ExactStage(stage="exact", rung=3)
+    >>> fingerprint_stages([one]) == fingerprint_stages([one.model_copy(update={"rung": 2})])
+    False
+    """
+    content = []
+    for stage in stages:
+        if not isinstance(stage, JudgeStage):
+            record = stage.model_dump()
+            for key in ("pass_at_or_above", "fail_below"):
+                record.pop(key, None)
+            if record.get("model"):
+                del record["model"]["device"]
+            content.append(record)
+    return "sha256:" + hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
 def _thresholds(stage: Any) -> dict[str, float | None]:
     if not isinstance(stage, BandsStage):
         return {}
@@ -345,6 +400,35 @@ def _yaml(kind: Literal["safe", "rt"]) -> YAML:
     yaml.width = 1_000_000
     yaml.indent(mapping=2, sequence=4, offset=2)
     return yaml
+
+
+_LONGEST: Final = 1_000_000
+_DEEPEST: Final = 12
+
+
+def _refuse_what_no_policy_needs(text: str, place: str) -> None:
+    """Anchors, tags, merge keys, directives, depth and size: they make a text mean what it does not seem to say."""
+    if len(text) > _LONGEST:
+        raise InputError(
+            f"{place}: {len(text):,} characters are too many for a policy, {_LONGEST:,} may be; mend the file"
+        )
+    depth = 0
+    try:
+        for event in _yaml("safe").parse(text):
+            line = event.start_mark.line + 1
+            depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
+            if depth > _DEEPEST:
+                raise InputError(f"{place}: line {line}: nested more than {_DEEPEST} deep; mend the YAML")
+            if isinstance(event, DocumentStartEvent) and (event.version or event.tags):
+                raise InputError(f"{place}: line {line}: a policy takes no YAML directives (%); remove them")
+            if isinstance(event, NodeEvent) and (event.anchor or getattr(event, "tag", None)):
+                raise InputError(f"{place}: line {line}: a policy takes no anchors, aliases and tags; write it out")
+            if isinstance(event, ScalarEvent) and event.value == "<<":
+                raise InputError(f"{place}: line {line}: a policy takes no merge keys (<<); write it out")
+    except InputError:
+        raise
+    except (YAMLError, ValueError, RecursionError):
+        return  # loading says what is wrong
 
 
 def _laid_out(value: Any) -> Any:

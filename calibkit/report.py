@@ -190,7 +190,7 @@ def _missing(calibration: Calibration) -> list[str]:
             return [f"No look at the certifying labels was taken: {side.reason}."]
         told.append(f"{name.capitalize()}: {side.reason}.")
         if side.labels_needed:
-            told.append(_cure(side.labels_needed, evidence))
+            told.append(_cure(side.labels_needed, len(calibration.ranking.place), evidence))
         elif side.intervals:
             told.append(f"Certified would be: {_told(side.intervals)}.")
         elif side.set_by is None and certificate is not None and np.isfinite(certificate.thresholds).any():
@@ -198,12 +198,12 @@ def _missing(calibration: Calibration) -> list[str]:
     return told
 
 
-def _cure(needed: int, evidence: Evidence) -> str:
+def _cure(needed: int, scored: int, evidence: Evidence) -> str:
     labels, accounting = evidence.labels, evidence.accounting
     assert accounting is not None
     told = (
-        f"By a rough estimate {needed} certifying labels, drawn at random, may do. There are {labels.certifying}: "
-        f"{needed - labels.certifying} are missing."
+        f"By a rough estimate {needed} certifying labels of answers with a score, drawn at random, may do. There are "
+        f"{scored}: {max(needed - scored, 0)} are missing."
     )
     if needed > evidence.pool.groups:
         return f"{told} The pool has only {evidence.pool.groups} questions; try a better scorer or a lower target."
@@ -311,8 +311,8 @@ def _provenance(calibration: Calibration) -> list[tuple[str, str]]:
         ("Pool fingerprint", pool.fingerprint),
         ("Left out on request", " or ".join(pool.left_out or ()) or "nothing"),
         *(
-            ("Labels not used" if kept else "Rows left out", f"{n}, where {reason}")
-            for (kept, reason), n in Counter((remark.kept, remark.reason) for remark in pairs.remarks).items()
+            (outcome.capitalize(), f"{counted(n, 'row')} where {reason}")
+            for (outcome, reason), n in Counter((remark.outcome, remark.reason) for remark in pairs.remarks).items()
         ),
         ("Labels", f"{labels.certifying} certifying, {labels.development} for exploring; one for each question"),
         ("Certifying labels", looked),

@@ -21,7 +21,7 @@ from rapidfuzz.distance import LCSseq
 from scipy import sparse
 
 from calibkit.normalize import normalize, rouge_tokens, squad_tokens
-from calibkit.pairs import AnswerPair, InputError
+from calibkit.pairs import AnswerPair, InputError, SetupError
 
 ENTRY_POINTS: Final = "calibkit.scorers"
 """The entry-point group in which packages register scorers; each entry names a scorer without arguments."""
@@ -260,7 +260,7 @@ def _stemmer() -> Callable[[str], str]:
     try:
         from nltk.stem.porter import PorterStemmer
     except ImportError:
-        raise InputError("stemmed ROUGE needs NLTK's Porter stemmer: pip install 'calibkit[stem]'") from None
+        raise SetupError("stemmed ROUGE needs NLTK's Porter stemmer: pip install 'calibkit[stem]'") from None
     return lru_cache(maxsize=100_000)(PorterStemmer().stem)
 
 
@@ -372,8 +372,10 @@ def find_scorer(name: str, embedder: Embedder | None = None) -> Scorer:
         if point.name == name:
             scorer = point.load()
             scorer = scorer() if isinstance(scorer, type) else scorer
-            if not isinstance(scorer, Scorer):
-                raise InputError(f"the registered scorer {name!r} ({point.value}) lacks name, version or score")
+            if not isinstance(scorer, Scorer) or scorer.name != name:
+                raise InputError(
+                    f"the registered scorer {name!r} ({point.value}) lacks version or score, or has another name"
+                )
             return scorer
     nearest = difflib.get_close_matches(name, scorer_names(), n=2, cutoff=0) or scorer_names()
     raise InputError(f"there is no scorer {name!r}; the nearest: {', '.join(nearest)}")

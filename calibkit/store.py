@@ -7,7 +7,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any, Final
@@ -16,7 +16,17 @@ from pydantic import ValidationError
 
 from calibkit.cascade import Fault
 from calibkit.ledger import Ledger, LedgerEvent, SetMade, read_event
-from calibkit.pairs import AnswerPair, InputError, PairSet, Remark, RowFault, UnknownLabel, counted, read_pair
+from calibkit.pairs import (
+    KNOWN_KEYS,
+    AnswerPair,
+    InputError,
+    PairSet,
+    Remark,
+    RowFault,
+    UnknownLabel,
+    counted,
+    read_pair,
+)
 from calibkit.policy import Policy
 
 _SHOWN: Final = 10
@@ -36,14 +46,28 @@ class Columns:
     labels: Mapping[str, str] = field(default_factory=dict)
     """Label words of the file -> "yes", "no" or "cannot say"."""
 
+    def __post_init__(self) -> None:
+        if unknown := [key for key in self.map if key not in KNOWN_KEYS]:
+            raise InputError(
+                f"--map {unknown[0]}=...: {unknown[0]!r} is no key of a pair; there are {', '.join(KNOWN_KEYS)}"
+            )
+
     @property
     def filters(self) -> list[str]:
         """The conditions of `leave_out`, as policies record them."""
-        return [f"{column}={value}" for column, value in self.leave_out]
+        return sorted({f"{column}={value.casefold()}" for column, value in self.leave_out})
 
     def leaves_out(self, record: Mapping[str, Any]) -> bool:
-        """Whether the row is left out on request."""
+        """Whether the row is left out on request.
+
+        Raises
+        ------
+        InputError
+            For a condition on the labels: what it leaves would be no sample.
+        """
         for column, value in self.leave_out:
+            if column == self.map.get("acceptable", "acceptable"):
+                raise InputError(f"--leave-out {column}={value}: rows may not be left out by their label")
             if column not in record:
                 raise RowFault(column, f"is missing, by which rows are left out ({column}={value})", malformed=True)
             if str(record[column]).strip().casefold() == value.casefold():
@@ -78,7 +102,8 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
             if number == 1:
                 if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
                     raise InputError(f"{path}:1: the file is UTF-16; save it as UTF-8")
-                raw = raw.removeprefix(b"\xef\xbb\xbf")
+                while raw.startswith(b"\xef\xbb\xbf"):
+                    raw = raw[3:]
             try:
                 yield number, raw.decode()
             except UnicodeDecodeError as error:
@@ -150,12 +175,17 @@ def _table_rows(path: Path, **dialect: Any) -> Iterator[Row]:
 
 
 def _csv_rows(path: Path) -> Iterator[Row]:
-    return _table_rows(path, strict=True)
+    # Where a comma parts decimals, spreadsheets part cells by semicolons.
+    header = next(_lines(path), (1, ""))[1]
+    return _table_rows(path, strict=True, delimiter=";" if ";" in header and "," not in header else ",")
 
 
 def _tsv_rows(path: Path) -> Iterator[Row]:
     # Tab-separated values know no quoting (IANA's text/tab-separated-values): a quote is a quote.
     return _table_rows(path, delimiter="\t", quoting=csv.QUOTE_NONE)
+
+
+_NULLABLE = ("references", "candidate", "question")
 
 
 def _parquet_rows(path: Path) -> Iterator[Row]:
@@ -168,7 +198,8 @@ def _parquet_rows(path: Path) -> Iterator[Row]:
         for batch in parquet.ParquetFile(path).iter_batches(batch_size=1024):
             for record in batch.to_pylist():
                 number += 1
-                yield number, record
+                # A column has no other way to say that there is no label.
+                yield number, {key: value for key, value in record.items() if value is not None or key in _NULLABLE}
     except (ArrowException, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
@@ -252,10 +283,12 @@ def load_pairs(path: str | os.PathLike[str], columns: Columns | None = None) -> 
             if isinstance(record, RowFault):
                 raise record
             if columns.leaves_out(record):
-                remarks.append(Remark(f"{file}:{number}", _filter_reason(columns, record), kept=False))
+                remarks.append(Remark(f"{file}:{number}", _filter_reason(columns, record), outcome="left out"))
                 continue
             arranged = columns.arrange(record)
             pair = _read_with_remark(arranged, columns, f"{file}:{number}", remarks)
+            if columns.split_references is None and isinstance(arranged.get("references"), str):
+                remarks += _looks_like_several(arranged["references"], f"{file}:{number}")
             has_id = arranged.get("id") is not None and bool(str(arranged["id"]).strip())
             if has_id:
                 given.add(pair.id)
@@ -267,14 +300,27 @@ def load_pairs(path: str | os.PathLike[str], columns: Columns | None = None) -> 
                 malformed.setdefault(str(fault), []).append(number)
                 header = header or (list(record) if isinstance(record, dict) else [])
             else:
-                remarks.append(Remark(f"{file}:{number}", str(fault), kept=False))
+                remarks.append(Remark(f"{file}:{number}", str(fault), outcome="left out"))
     if malformed:
         raise InputError(f"{file}:{_first(malformed)}: {_bad_rows(malformed, header)}")
     if unknown:
         raise InputError(f"{file}:{_first(unknown)}: {_unknown_labels(unknown)}")
     _refuse_repeated_ids(lines_of, given, file)
     name = path.resolve().name if path.is_dir() else path.stem
-    return PairSet(tuple(pairs), name, str(path), tuple(remarks), tuple(columns.filters))
+    grouping = _grouping(pairs, columns)
+    return PairSet(tuple(pairs), name, str(path), tuple(remarks), tuple(columns.filters), grouping)
+
+
+def _grouping(pairs: Sequence[AnswerPair], columns: Columns) -> str:
+    if any(pair.group is not None for pair in pairs):
+        return f"column {columns.map.get('group', 'group')}"
+    return "question" if any(pair.question.strip() for pair in pairs) else "references"
+
+
+def _looks_like_several(references: str, place: str) -> list[Remark]:
+    if " | " not in references:
+        return []
+    return [Remark(place, "references holds ' | ' (--split-references ' | ', if that parts them)", "worth a look")]
 
 
 def _filter_reason(columns: Columns, record: Mapping[str, Any]) -> str:
@@ -290,7 +336,7 @@ def _read_with_remark(record: Mapping[str, Any], columns: Columns, place: str, r
     except RowFault as fault:
         if fault.malformed or fault.field != "acceptable":
             raise
-        remarks.append(Remark(place, str(fault), kept=True))
+        remarks.append(Remark(place, str(fault), outcome="label not used"))
         return read_pair(record, with_label=False)
 
 
@@ -310,6 +356,8 @@ def _bad_rows(malformed: Mapping[str, Sequence[int]], header: Sequence[str]) -> 
     cure = (
         f"name the columns that hold them: --map references=COLUMN --map candidate=COLUMN; it has {', '.join(header)}"
         if missing and header
+        else "mend them; a number goes in quotes"
+        if any(" is int, not text" in fault or " is float, not text" in fault for fault in malformed)
         else "mend them"
     )
     return f"{counted(sum(map(len, malformed.values())), 'bad row')}: {'; '.join(faults)}; {cure}"
@@ -318,12 +366,11 @@ def _bad_rows(malformed: Mapping[str, Sequence[int]], header: Sequence[str]) -> 
 def _unknown_labels(unknown: Mapping[str, Sequence[int]]) -> str:
     seen = [f"{value[:30]!r} (line {lines[0]}, {len(lines)} in all)" for value, lines in unknown.items()]
     more = f" and {len(seen) - _SHOWN} more" if len(seen) > _SHOWN else ""
-    example = ",".join(
-        f"{value[:30]}={word}" for value, word in zip(unknown, ("yes", "no", "cannot say"), strict=False)
-    )
+    example = ",".join(f"{word}=..." for word in dict.fromkeys(value.strip().casefold()[:30] for value in unknown))
     return (
         f"the label column holds {counted(len(seen), 'value')} not known: {', '.join(seen[:_SHOWN])}{more}; known are "
-        f"yes/no, true/false, 1/0 and 'cannot say'; say what the others mean: --labels '{example}'"
+        f"yes/no, true/false, 1/0 and 'cannot say'; say what each of the others means, yes, no or cannot say, "
+        f"beside those given: --labels '{example}'"
     )
 
 
@@ -485,24 +532,43 @@ def load_ledger(path: Path) -> Ledger | None:
     return Ledger(events)
 
 
-def append_events(path: Path, events: Sequence[LedgerEvent]) -> None:
-    """Append events to a ledger, on the disk before this returns.
+def append_events(path: Path, events: Sequence[LedgerEvent], *, after: int | None = None) -> None:
+    """Append events to a ledger, whole and on the disk before this returns.
+
+    Parameters
+    ----------
+    path
+        The ledger's file.
+    events
+        What to append.
+    after
+        How many events the file must hold: what was decided on fewer may no longer be so.
 
     Raises
     ------
     InputError
-        Where it cannot be written.
+        Where it cannot be written, or another run has written to it meanwhile.
     """
     if not events:
         return
     text = "".join(event.model_dump_json(exclude_none=True) + "\n" for event in events)
+    if after is not None:
+        now = load_ledger(path)
+        if (len(now.events) if now else 0) != after:
+            raise InputError(f"{path}: another run has written to the ledger meanwhile; run this again")
     try:
         with path.open("a+b") as file:
-            if file.seek(0, os.SEEK_END) and file.seek(-1, os.SEEK_END) and file.read() != b"\n":
+            length = file.seek(0, os.SEEK_END)
+            if length and file.seek(-1, os.SEEK_END) and file.read() != b"\n":
                 text = "\n" + text  # an editor took the last line break away
-            file.write(text.encode())
-            file.flush()
-            os.fsync(file.fileno())
+            try:
+                file.write(text.encode())
+                file.flush()
+                os.fsync(file.fileno())
+            except OSError:
+                with suppress(OSError):
+                    file.truncate(length)  # no part of a line stays
+                raise
     except OSError as error:
         raise InputError(
             f"{path}: the ledger cannot be written ({error.strerror}), and without it nothing may be certified; copy "

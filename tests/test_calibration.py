@@ -4,7 +4,17 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from calibkit import Columns, HandSet, InputError, PairSet, calibrate, load_cascade, load_pairs, load_policy
+from calibkit import (
+    Columns,
+    HandSet,
+    InputError,
+    PairSet,
+    calibrate,
+    load_cascade,
+    load_pairs,
+    load_policy,
+    score_pairs,
+)
 from calibkit.calibration import Calibration
 from calibkit.pairs import draw, read_pair
 from calibkit.store import ledger_path, load_ledger
@@ -160,7 +170,7 @@ def test_a_new_plan_certifies_on_fresh_questions_only(write_pairs, clear_cut):
     assert found.policy.certified is True
     ledger = load_ledger(ledger_path(found.pairs))
     assert len(ledger.looks) == 1
-    assert len(ledger.spent_groups) == 100
+    assert len(ledger.spent) == 200  # groups and texts
 
 
 def test_a_deleted_ledger_or_a_renamed_copy_draws_the_same_pairs(write_pairs, clear_cut):
@@ -195,7 +205,8 @@ def test_a_ledger_that_cannot_be_written_certifies_nothing(write_pairs, clear_cu
 def test_exploring_spends_nothing(write_pairs, clear_cut):
     path = write_pairs(clear_cut)
     found = calibrate(load_pairs(path), precision=0.9, explore=True)
-    assert not ledger_path(found.pairs).exists()
+    # The parts are fixed before anything is shown; nothing is declared and no look is taken.
+    assert [json.loads(line)["event"] for line in ledger_path(found.pairs).read_text().splitlines()] == ["set"]
     assert found.policy.certified is False
     assert found.policy.evidence.pass_.reason == "explored on the development part, not declared"
     assert len(found.ranking.place) == found.policy.evidence.labels.development > 0
@@ -203,6 +214,71 @@ def test_exploring_spends_nothing(write_pairs, clear_cut):
     assert later.policy.certified is True
     # What was explored certifies nothing: the two parts are those of the ledger.
     assert not set(later.ranked) & set(found.ranked)
+
+
+def test_what_was_explored_stays_out_of_the_certifying_part(write_pairs, clear_cut):
+    path = write_pairs(clear_cut)
+    calibrate(load_pairs(path), precision=0.9, explore=True, development=0.9)
+    with pytest.raises(InputError, match=r"development was fixed at 0.9 when the set was made, and 0 is asked for"):
+        calibrate(load_pairs(path), precision=0.9, development=0)
+
+
+def test_another_grouping_is_refused(write_pairs, clear_cut):
+    for n, record in enumerate(clear_cut):
+        record["topic"] = f"t{n % 50}"
+    path = write_pairs(clear_cut)
+    calibrate(load_pairs(path), precision=0.9)
+    regrouped = load_pairs(path, Columns(map={"group": "topic"}))
+    with pytest.raises(InputError, match="grouped by question when the set was made, and by column topic now"):
+        calibrate(regrouped, precision=0.9, new_plan=True)
+
+
+def test_another_name_or_group_makes_no_label_fresh(write_pairs, clear_cut):
+    calibrate(load_pairs(write_pairs(clear_cut)), precision=0.9, development=0)
+    renamed = [{**record, "id": f"b{n}", "question": record["question"]} for n, record in enumerate(clear_cut)]
+    path = write_pairs(renamed)
+    before = ledger_path(load_pairs(path)).read_text()
+    with pytest.raises(InputError, match="no label is fresh: all 100 certifying questions stood in an earlier look"):
+        calibrate(load_pairs(path), precision=0.9, new_plan=True)
+    assert ledger_path(load_pairs(path)).read_text() == before
+
+
+def test_another_run_meanwhile_makes_the_run_start_again(write_pairs, clear_cut):
+    path = write_pairs(clear_cut)
+
+    class Meanwhile:
+        name, version = "meanwhile", 1
+
+        def score(self, pairs):
+            if not ledger_path(load_pairs(path)).exists():
+                calibrate(load_pairs(path), precision=0.9)
+            return score_pairs(pairs, "token_recall")
+
+    with pytest.raises(InputError, match="another run has written to the ledger meanwhile; run this again"):
+        calibrate(load_pairs(path), scorer=Meanwhile(), precision=0.9)
+
+
+def test_a_refused_call_spends_nothing(write_pairs, clear_cut):
+    path = write_pairs(clear_cut)
+    for bad in ({"precision": 1 - 1e-14}, {"hand_set": HandSet(float("nan"))}, {"hand_set": HandSet(float("inf"))}):
+        with pytest.raises(InputError):
+            calibrate(load_pairs(path), **bad)
+    assert not ledger_path(load_pairs(path)).exists()
+
+
+def test_a_scorer_may_not_take_the_name_of_a_built_in_one(clear_cut):
+    class Fake:
+        name, version = "token_recall", 1
+
+        def score(self, pairs):
+            return score_pairs(pairs, "token_recall")
+
+    with pytest.raises(InputError, match="the name 'token_recall' belongs to a built-in scorer"):
+        calibrate(memory(clear_cut), scorer=Fake())
+
+
+def test_a_certificate_without_a_ledger_says_so(clear_cut):
+    assert "no ledger is kept for pairs made in Python" in calibrate(memory(clear_cut)).notes[-1]
 
 
 # --- thresholds set by hand ---
@@ -270,7 +346,7 @@ def test_one_pair(clear_cut):
     found = calibrate(memory(clear_cut[:1]), development=0)
     assert found.policy.evidence.sentence == (
         "Nothing is certified for desk: 1 label can tell too little: without any wrong answer among them at least 45 are due; "
-        "about 45 random labels may do."
+        "about 86 random labels in all may do."
     )
 
 
@@ -312,4 +388,4 @@ def test_filters_are_part_of_the_claim(write_pairs, clear_cut):
     )
     assert found.policy.evidence.pool.left_out == ["improper=true"]
     assert found.policy.evidence.labels.certifying == 97
-    assert "pairs without the questions where improper=true" in found.policy.evidence.sentence
+    assert "pairs without the rows where improper=true" in found.policy.evidence.sentence

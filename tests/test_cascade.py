@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from calibkit.cascade import Cascade, Fault, exact_match
-from calibkit.pairs import AnswerPair, InputError
+from calibkit.pairs import AnswerPair, InputError, SetupError
 from calibkit.policy import Policy
 from calibkit.scorers import Scores
 from calibkit.testing import HashEmbedder
@@ -57,6 +57,14 @@ def test_review_says_why(pass_at, fail_below, reason):
     assert (verdict.outcome, verdict.reason) == ("review", reason)
 
 
+@pytest.mark.parametrize(
+    "bad", [{"references": "12 March"}, {"candidate": 42}, {"candidate": None}, {"references": [4]}]
+)
+def test_what_is_no_text_is_refused_and_not_taken_apart(bad):
+    with pytest.raises(InputError, match="references must be a list of texts, candidate and question texts"):
+        Cascade(policy()).grade(**{"references": ["12 March"], "candidate": "2"} | bad)
+
+
 def test_a_score_on_the_threshold_passes_and_one_on_the_cut_does_not_fail():
     on_pass = Cascade(policy(pass_at="0.5", fail_below="0.5")).grade(references=["one two"], candidate="one")
     assert on_pass.outcome == "pass"
@@ -103,11 +111,19 @@ def test_one_bad_answer_makes_one_error_and_no_pass():
     assert verdicts[2].reason == "line 3: candidate is null"
 
 
-def test_a_fault_of_all_answers_alike_is_no_answers_fault():
-    cascade = Cascade(policy(), scorer=Fragile("x", error=InputError("no model here; install it")))
-    with pytest.raises(InputError, match="no model here; install it"):
-        list(cascade.grade_all([pair("x", name="1"), pair("x", name="2")]))
-    assert [v.outcome for v in cascade.grade_all([pair("x", name="1"), pair("y", name="2")])] == ["error", "pass"]
+def test_a_missing_package_is_no_answers_fault():
+    cascade = Cascade(policy(), scorer=Fragile("x", error=SetupError("no model here; install it")))
+    with pytest.raises(SetupError, match="no model here; install it"):
+        list(cascade.grade_all([pair("x", name="1"), pair("y", name="2")]))
+
+
+def test_one_answer_alone_that_cannot_be_scored_is_an_error_too():
+    cascade = Cascade(policy(), scorer=Fragile("x", error=InputError("cannot be read; mend it")))
+    verdicts = list(cascade.grade_all([pair("Red bridge opened", name="1"), pair("x", name="2")]))
+    assert [(v.outcome, v.reason) for v in verdicts] == [
+        ("pass", "equals the reference 'the red bridge opened' at rung 3"),
+        ("error", "cannot be read; mend it"),
+    ]
 
 
 def test_answers_stay_in_order_over_many_chunks():

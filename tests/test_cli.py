@@ -40,6 +40,8 @@ def test_calibrate_then_grade(calibkit, write_pairs, clear_cut, tmp_path):
         "pass at or above  0.5, certified",
         "fail below        none",
         "on these labels   80 pass with 0 rejected (80 by bands with 0 rejected), 20 to review",
+        "note: the ledger pairs.jsonl.ledger.jsonl begins with this run: what was tried on these labels before is not "
+        "counted",
         load_policy(tmp_path / "out/p.yaml").evidence.sentence,
         "policy written to out/p.yaml",
     ]

@@ -60,3 +60,18 @@ def test_copies_are_the_users_own(tmp_path):
     lines = prepare_lab(tmp_path / "lab")
     assert all(line.endswith("kept as it was") for line in lines)
     assert notebook.read_text() == "mine"
+
+
+def test_a_set_of_ones_own_stands_in_the_notebook(tmp_path):
+    own = tmp_path / 'my "own" answers.jsonl'
+    own.touch()
+    prepare_lab(tmp_path / "lab", own)
+    notebook = nbformat.read(tmp_path / "lab" / "02_scores_and_curves.ipynb", as_version=4)
+    source = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code")
+    [value] = [
+        node.value.value
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Assign) and node.targets[0].id == "SET"
+    ]
+    assert value == str(own.resolve())
+    assert not (tmp_path / "lab" / "support_desk").exists()

@@ -278,6 +278,8 @@ def test_repeated_ids_are_refused(ids, message):
     with pytest.raises(InputError) as caught:
         PairSet([labelled(name) for name in ids], name="desk")
     assert str(caught.value) == message
+    with pytest.raises(InputError, match=r"^pairs: the id 'a' names 2 pairs"):
+        PairSet([labelled("a"), labelled("a")])
 
 
 def test_the_summary_counts_pairs_questions_and_labels():
@@ -295,9 +297,9 @@ def test_the_summary_counts_pairs_questions_and_labels():
 
 def test_remarks_are_told_by_reason_with_their_number_and_first_place():
     remarks = [
-        Remark("p.csv:2", "candidate is blank", kept=False),
-        Remark("p.csv:4", "acceptable is the text 'nan'", kept=True),
-        Remark("p.csv:5", "candidate is blank", kept=False),
+        Remark("p.csv:2", "candidate is blank", outcome="left out"),
+        Remark("p.csv:4", "acceptable is the text 'nan'", outcome="label not used"),
+        Remark("p.csv:5", "candidate is blank", outcome="left out"),
     ]
     assert PairSet([], remarks=remarks).remark_lines() == [
         "left out: 2 rows where candidate is blank (first: p.csv:2)",

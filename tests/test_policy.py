@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import calibkit.policy
 from calibkit.pairs import InputError
-from calibkit.policy import Policy
+from calibkit.policy import Policy, fingerprint_stages
 
 BY_HAND = """\
 schema: calibkit/policy/1
@@ -43,6 +43,7 @@ stages:
     fail_below: null
   - {stage: judge, pass_at_or_above: 0.8, votes: 3}
 evidence:
+  stages: STAGES
   pool: {name: support-desk, kind: collected, fingerprint: "sha256:1", groups: 2100, unscored: 0, histogram: {edges: [0, 0.5, 1], counts: [3, 4]}}
   labels: {fingerprint: "sha256:2", drawn: random, certifying: 200, development: 66, acceptable: 131, cannot_say: 2}
   accounting: {delta: 0.1, looks: 1, planned_looks: 1, configurations: 1, sides: 1}
@@ -51,6 +52,8 @@ evidence:
   curve: {precision: 0.99, recall: 0.9, review_share: 0.41}
   sentence: "With 90 % confidence."
 """
+
+FULL = FULL.replace("STAGES", fingerprint_stages(Policy.from_yaml(FULL.partition("evidence:")[0]).stages))
 
 
 def refusal(text):
@@ -150,7 +153,7 @@ def test_yaml_is_1_2_where_no_is_a_text():
             "stage: exakt",
             "line 4: stages.0: unknown stage exakt; a stage is one of 'exact', 'rules', 'bands', 'judge'",
         ),
-        ("rung: 3", "rung: 4", "line 4: stages.0.rung is 4: input should be 1, 2 or 3"),
+        ("rung: 3", "rung: 4", "line 4: stages.0.rung is 4: input should be less than or equal to 3"),
         (
             "name: rouge1, version: 1",
             "name: rouge1, version: 7",
@@ -185,6 +188,52 @@ def test_stages_stand_once_and_in_order():
     head = "schema: calibkit/policy/1\nname: x\nstages:\n"
     assert "in the order exact, bands" in refusal(head + bands + "  - {stage: exact}\n")
     assert "each may stand once" in refusal(head + bands + bands)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (
+            "pass_at_or_above: 0.831",
+            "pass_at_or_above: 0.1",
+            "pass_at_or_above 0.1 is called certified and lies outside",
+        ),
+        ("pass_at_or_above: 0.831", "pass_at_or_above: 0.8297", "pass_at_or_above 0.8297 is called certified and lies"),
+        ("[0.84, null]", "[0.84, 0.9]", None),
+        ("pass_at_or_above: 0.831", "pass_at_or_above: 0.8312475", None),
+        ("pass_at_or_above: 0.831", "pass_at_or_above: 7", None),
+        ("stage: exact, rung: 3", "stage: exact, rung: 2", "the evidence belongs to other stages than these"),
+        ("fingerprint: sha256:00", "fingerprint: sha256:01", "the evidence belongs to other stages than these"),
+        ("votes: 3", "votes: 5", None),
+    ],
+)
+def test_a_certificate_holds_for_what_it_was_made_for_alone(old, new, expected):
+    text = FULL.replace(old, new, 1)
+    assert text != FULL
+    if expected is None:
+        assert Policy.from_yaml(text).certified is True
+    else:
+        assert expected in refusal(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("%YAML 1.1\n---\n" + BY_HAND, "line 2: a policy takes no YAML directives (%); remove them"),
+        (BY_HAND.replace("name: by-hand", "name: &x by-hand"), "line 2: a policy takes no anchors, aliases and tags"),
+        (
+            BY_HAND.replace("name: by-hand", "name: !!str by-hand"),
+            "line 2: a policy takes no anchors, aliases and tags",
+        ),
+        (BY_HAND.replace("rung: 3", "<<: {rung: 1}"), "line 4: a policy takes no merge keys (<<); write it out"),
+        ("a: " + "[" * 50 + "]" * 50, "line 1: nested more than 12 deep; mend the YAML"),
+        (BY_HAND.replace("by-hand", "x" * 1_000_000), "characters are too many for a policy"),
+        (BY_HAND.replace("rung: 3", "rung: true"), "line 4: stages.0.rung is True: input should be a valid integer"),
+        (BY_HAND.replace("rung: 3", "rung: 3.0"), "line 4: stages.0.rung is 3.0: input should be a valid integer"),
+    ],
+)
+def test_what_makes_yaml_mean_something_else_is_refused(text, expected):
+    assert expected in refusal(text)
 
 
 def test_text_of_an_embedding_scorer_follows_its_name():

@@ -205,12 +205,14 @@ def test_the_provenance_names_what_was_used(certified):
 
 
 def test_the_provenance_names_model_remarks_and_what_was_left_out():
-    pairs = PairSet(many(30, 10), "desk", remarks=[Remark("/home/kim/a.csv:7", "candidate is null", kept=False)] * 3)
+    pairs = PairSet(
+        many(30, 10), "desk", remarks=[Remark("/home/kim/a.csv:7", "candidate is null", outcome="left out")] * 3
+    )
     found = calibrate(pairs, scorer="cosine", embedder=HashEmbedder(), development=0)
     plain = words(text_report(found))
     assert "Model HashEmbedder, revision not given" in plain
     assert "Model fingerprint hash-embedder:256" in plain
-    assert "Rows left out 3, where candidate is null" in plain
+    assert "Left out 3 rows where candidate is null" in plain
     assert "/home/kim" not in plain
 
 
@@ -220,10 +222,12 @@ def test_the_provenance_names_model_remarks_and_what_was_left_out():
 def test_too_few_labels_say_how_many_are_missing():
     found = calibrated(many(25, 0), precision=0.95)
     passes, plain = found.policy.evidence.pass_, words(text_report(found))
-    assert passes.labels_needed == 45
+    assert passes.labels_needed == 86
     assert plain.startswith("Calibration of desk: NOT CERTIFIED Nothing is certified for desk")
     assert f"Why nothing is certified ======================== Passes: {passes.reason}." in plain
-    assert "45 certifying labels, drawn at random, may do. There are 25: 20 are missing." in plain
+    assert (
+        "86 certifying labels of answers with a score, drawn at random, may do. There are 25: 61 are missing." in plain
+    )
     assert "The pool has only 25 questions" in plain
     read = Page(calibration_report(found))
     assert words(read.text("strong")) == "not certified"
@@ -233,7 +237,7 @@ def test_too_few_labels_say_how_many_are_missing():
 def test_what_to_do_depends_on_the_looks_that_are_left(tmp_path):
     pairs = [*many(25, 0), *(replace(answer(f"u{at}", 0.5, None), labelled=False) for at in range(100))]
     used = words(text_report(calibrated(pairs)))
-    assert "a new plan (--new-plan) and 45 fresh questions are due" in used
+    assert "a new plan (--new-plan) and 86 fresh questions are due" in used
     assert "Looks left in the plan: 2." in words(text_report(calibrated(pairs, looks=3)))
     some = words(text_report(calibrate(PairSet(pairs, "desk"), scorer=Given(), development=0.4)))
     assert re.search(r"for \d\d % of the questions are kept for exploring", some)
@@ -415,7 +419,7 @@ def test_no_text_of_a_user_runs():
         replace(answer("a", 0.9, False, **fields), id=NASTY, question=NASTY),
         answer("b", 0.1, True),
     ]
-    nasty = PairSet(pairs, NASTY, filters=(NASTY,), remarks=[Remark("a:1", NASTY, kept=False)])
+    nasty = PairSet(pairs, NASTY, filters=(NASTY,), remarks=[Remark("a:1", NASTY, outcome="left out")])
     found = calibrate(
         nasty, scorer=Given(), development=0, name=NASTY, hand_set=HandSet(pass_at=0.5, set_by=NASTY, because=NASTY)
     )

@@ -215,7 +215,7 @@ def test_values_of_parquet_keep_their_types(tmp_path):
     pairs = load_pairs(write_parquet(tmp_path / "p.parquet", records))
     assert [(pair.id, pair.references, pair.labelled, pair.acceptable, dict(pair.meta)) for pair in pairs] == [
         ("7", ("4",), True, True, {"model": "m"}),
-        ("8", (), True, None, {}),
+        ("8", (), False, None, {}),  # a column has no other way to say that there is no label
     ]
 
 
@@ -325,15 +325,38 @@ def test_references_that_are_a_list_are_not_split(tmp_path):
 
 def test_rows_are_left_out_on_request_and_counted(tmp_path):
     path = put(tmp_path / "p.csv", as_csv(FOREIGN))
-    columns = Columns(map={**MAPPED, "group": "id"}, labels=LABELS, leave_out=[("split", "train"), ("verdict", "BAD")])
+    columns = Columns(
+        map={**MAPPED, "group": "id"}, labels=LABELS, leave_out=[("split", "train"), ("answer", "A MONTH")]
+    )
     pairs = load_pairs(path, columns)
     assert [pair.candidate for pair in pairs] == ["two weeks"]
-    assert pairs.filters == ("split=train", "verdict=BAD")
+    assert pairs.filters == ("answer=a month", "split=train")
     assert pairs.remark_lines() == [
-        f"left out: 1 row where verdict is BAD (first: {path}:3)",
+        f"left out: 1 row where answer is A MONTH (first: {path}:3)",
         f"left out: 1 row where split is train (first: {path}:4)",
     ]
     assert [answer.candidate for answer in iter_answers(path, columns)] == ["two weeks"]
+
+
+def test_rows_may_not_be_left_out_by_their_label(tmp_path):
+    path = put(tmp_path / "p.csv", as_csv(FOREIGN))
+    message = refusal(load_pairs, path, Columns(map=MAPPED, leave_out=[("verdict", "bad")]))
+    assert message == "--leave-out verdict=bad: rows may not be left out by their label"
+
+
+def test_semicolons_separate_where_the_header_has_no_comma(tmp_path):
+    path = put(tmp_path / "p.csv", 'references;candidate;acceptable\n4,5;"four; a half";yes\n')
+    [pair] = load_pairs(path)
+    assert (pair.references, pair.candidate, pair.acceptable) == (("4,5",), "four; a half", True)
+
+
+def test_cells_that_look_like_several_references_are_told(tmp_path):
+    path = put(tmp_path / "p.csv", "references,candidate\n4 | four,4\n5,5\n")
+    told = load_pairs(path).remark_lines()
+    assert told == [
+        f"worth a look: 1 row where references holds ' | ' (--split-references ' | ', if that parts them) (first: {path}:2)"
+    ]
+    assert load_pairs(path, Columns(split_references=" | ")).remark_lines() == []
 
 
 @pytest.mark.parametrize(("value", "left"), [(True, 0), (False, 1), ("TRUE ", 0), (None, 1), (1, 1)])
@@ -513,7 +536,7 @@ def test_many_rows_with_one_fault_are_counted(tmp_path):
     path = put(tmp_path / "p.jsonl", '{"references": "4", "candidate": 4}\n' * 25)
     shown = ", ".join(str(number) for number in range(1, 11))
     assert refusal(load_pairs, path) == (
-        f"{path}:1: 25 bad rows: candidate is int, not text (lines {shown} and 15 more); mend them"
+        f"{path}:1: 25 bad rows: candidate is int, not text (lines {shown} and 15 more); mend them; a number goes in quotes"
     )
 
 
@@ -531,7 +554,14 @@ def test_all_unknown_label_values_are_reported_with_their_lines(tmp_path):
     ):
         assert value in message
     assert "'yes' (line" not in message
-    assert message.endswith("--labels 'good=yes,bad=no,unsure=cannot say'")
+    assert "--labels 'good=...,bad=...,unsure=...,fine=..." in message  # no meaning is put into the user's mouth
+
+
+def test_of_many_unknown_label_values_ten_are_shown(tmp_path):
+    records = [{**LINE, "id": str(n), "acceptable": f"word {n}"} for n in range(13)]
+    message = refusal(load_pairs, put(tmp_path / "p.jsonl", jsonl(records)))
+    assert "the label column holds 13 values not known: 'word 0' (line 1, 1 in all), " in message
+    assert "'word 9' (line 10, 1 in all) and 3 more; known are yes/no" in message
 
 
 def test_repeated_ids_are_counted(tmp_path):
@@ -893,7 +923,7 @@ def test_the_proper_rows_of_evouna(name, kept):
     assert (found[True, True], found[True, False]) == (labels["True"], labels["False"])
     assert (found[True, None], found[False, None]) == (labels["None"], labels["'nan'"])
     assert len({pair.group_key for pair in pairs}) == len({row["group"] for row in usable})
-    assert sum(not remark.kept for remark in pairs.remarks) == len(rows) - len(usable)
+    assert sum(remark.outcome == "left out" for remark in pairs.remarks) == len(rows) - len(usable)
 
 
 def test_evouna_with_its_improper_rows():
@@ -903,7 +933,9 @@ def test_evouna_with_its_improper_rows():
     said_nothing = sum(row["acceptable"] == "nan" for row in rows)
     assert said_nothing > 0
     pairs = load_pairs(path)
-    assert sum(remark.kept and "'nan'" in remark.reason for remark in pairs.remarks) == said_nothing
+    assert (
+        sum(remark.outcome == "label not used" and "'nan'" in remark.reason for remark in pairs.remarks) == said_nothing
+    )
     assert sum(not pair.labelled for pair in pairs) == said_nothing
 
 
