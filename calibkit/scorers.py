@@ -373,9 +373,7 @@ def find_scorer(name: str, embedder: Embedder | None = None) -> Scorer:
             scorer = point.load()
             scorer = scorer() if isinstance(scorer, type) else scorer
             if not isinstance(scorer, Scorer) or scorer.name != name:
-                raise InputError(
-                    f"the registered scorer {name!r} ({point.value}) lacks version or score, or has another name"
-                )
+                raise InputError(f"the registered scorer {name!r} ({point.value}) lacks this name, a version or score")
             return scorer
     nearest = difflib.get_close_matches(name, scorer_names(), n=2, cutoff=0) or scorer_names()
     raise InputError(f"there is no scorer {name!r}; the nearest: {', '.join(nearest)}")

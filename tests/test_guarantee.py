@@ -299,7 +299,7 @@ def exported_fail(ranking, certificate, places):
 
 
 def below_the_certified_score(_ranking, certificate, places):
-    s = -np.inf if certificate.threshold is None else -certificate.threshold
+    s = None if certificate.threshold is None else -certificate.threshold
     return np.array([Bands(None, s).decide(place) == "fail" for place in places])
 
 

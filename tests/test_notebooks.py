@@ -71,7 +71,7 @@ def test_a_set_of_ones_own_stands_in_the_notebook(tmp_path):
     [value] = [
         node.value.value
         for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Assign) and node.targets[0].id == "SET"
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "SET"
     ]
     assert value == str(own.resolve())
     assert not (tmp_path / "lab" / "support_desk").exists()

@@ -609,10 +609,14 @@ def register(monkeypatch):
 
 
 def test_a_registered_scorer_is_found_be_it_a_class_or_an_object(register):
-    register(canned=Canned, half=Canned([0.25]))
+    half = Canned([0.25])
+    half.name = "half"
+    register(canned=Canned, half=half, mine=Canned)
     assert score_pairs(TWO[:1], "canned").values.tolist() == [0.5]
     assert score_pairs(TWO[:1], "half").values.tolist() == [0.25]
-    assert scorer_names() == [*LEXICAL_SCORERS, *EMBEDDING_SCORERS, "canned", "half"]
+    assert scorer_names() == [*LEXICAL_SCORERS, *EMBEDDING_SCORERS, "canned", "half", "mine"]
+    with pytest.raises(InputError, match=r"the registered scorer 'mine' \(package:mine\) lacks this name"):
+        find_scorer("mine")
 
 
 def test_a_registered_scorer_is_offered_as_a_near_name(register):
@@ -626,7 +630,9 @@ def test_a_registered_scorer_is_offered_as_a_near_name(register):
 )
 def test_a_registered_object_that_is_no_scorer_is_refused(register, scorer):
     register(odd=scorer)
-    with pytest.raises(InputError, match=r"the registered scorer 'odd' \(package:odd\) lacks name, version or score"):
+    with pytest.raises(
+        InputError, match=r"the registered scorer 'odd' \(package:odd\) lacks this name, a version or score"
+    ):
         find_scorer("odd")
 
 
