@@ -161,7 +161,7 @@ def calibrate_command(
             confidence=confidence,
             drawn=drawn.value,
             exact_rung=exact_rung or None,  # type: ignore[arg-type]
-            hand_set=HandSet(pass_at, fail_below, getpass.getuser(), because),
+            hand_set=HandSet(pass_at, fail_below, _user(), because),
             development=development,
             kind=kind.value if kind else None,
             looks=looks,
@@ -343,6 +343,13 @@ def _columns(
         leave_out=[_both(part, "--leave-out", "COLUMN=VALUE") for part in leave_out or ()],
         labels=words,
     )
+
+
+def _user() -> str | None:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # a container may run under a number that has no name
+        return None
 
 
 def _both(text: str, option: str, form: str) -> tuple[str, str]:
