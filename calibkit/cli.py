@@ -31,6 +31,8 @@ from calibkit.cascade import Verdict
 from calibkit.embedding import DEFAULT_MODEL, load_embedder
 from calibkit.lab import open_lab, prepare_lab
 from calibkit.pairs import InputError, PairSet, counted
+from calibkit.plots import require_matplotlib
+from calibkit.policy import TOOL
 from calibkit.report import calibration_report, save_figures, text_report
 from calibkit.scorers import EMBEDDING_SCORERS, LEXICAL_SCORERS, Embedder, score_pairs
 
@@ -94,6 +96,21 @@ DtypeOption = Annotated[DtypeChoice, typer.Option("--dtype", help="bfloat16 is f
 DeviceOption = Annotated[str, typer.Option("--device", help="Where the model runs.")]
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        _out.print(TOOL)
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    del version  # its callback has shown it
+
+
 @app.command("calibrate")
 def calibrate_command(
     pairs: Annotated[Path, typer.Argument(help="A file of labelled answers, or a set's folder.")],
@@ -151,6 +168,8 @@ def calibrate_command(
         raise InputError("--out, --report and --figures name the same file; give each its own")
     if because is not None and pass_at is None and fail_below is None:
         raise InputError("--because gives the reason of a threshold set by hand; add --pass-at or --fail-below")
+    if (report is not None and report.suffix != ".txt") or figures is not None:
+        require_matplotlib()
     loaded = _load(pairs, _columns(map_, split_references, leave_out, labels))
     with _progress() as progress:
         found = calibrate(

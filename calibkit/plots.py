@@ -48,6 +48,20 @@ _FAIL_LABEL, _PASS_LABEL = 0.4, 0.5
 _GAP: Final = 0.008
 
 
+def require_matplotlib() -> None:
+    """Refuse, before anything is computed or spent, where figures cannot be drawn.
+
+    Raises
+    ------
+    InputError
+        Where matplotlib is not installed.
+    """
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError:
+        raise InputError("figures need matplotlib: pip install 'calibkit[notebooks]'") from None
+
+
 @dataclass(frozen=True)
 class Decision:
     """What both displays show of the policy: certified zones, exported thresholds, and what has no score."""
@@ -119,10 +133,9 @@ class _Display:
     def _begin(self, ax: Axes | None) -> Axes:
         self._own_figure = ax is None
         if ax is None:
-            try:
-                from matplotlib.figure import Figure
-            except ImportError:
-                raise InputError("figures need matplotlib: pip install 'calibkit[notebooks]'") from None
+            require_matplotlib()
+            from matplotlib.figure import Figure
+
             ax = Figure(figsize=(5.8, 4.6), layout="constrained").add_subplot()
         self.ax_, self.figure_, self.zones_ = ax, ax.figure, []  # type: ignore[assignment]
         ax.spines[["top", "right"]].set_visible(False)

@@ -1,5 +1,6 @@
 import csv
 import json
+import sys
 
 import pytest
 from conftest import SHARED
@@ -170,6 +171,38 @@ def test_without_arguments_it_shows_what_it_can_do(calibkit):
     status, out, _ = calibkit()
     assert status == 0
     assert all(command in out for command in ("calibrate", "grade", "score"))
+
+
+def test_it_tells_its_version(calibkit):
+    assert calibkit("--version") == (0, "calibkit 0.1.0\n", "")
+
+
+def test_a_report_that_cannot_be_drawn_is_refused_before_a_look_is_spent(calibkit, write_pairs, clear_cut, monkeypatch):
+    path = write_pairs(clear_cut)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    status, _, err = calibkit("calibrate", "pairs.jsonl", "--report", "r.html")
+    assert status == 2
+    assert one_line(err) == "figures need matplotlib: pip install 'calibkit[notebooks]'"
+    assert not path.with_name("pairs.jsonl.ledger.jsonl").exists()
+
+
+def test_exploring_shows_a_scorer_and_makes_no_policy(calibkit, write_pairs, clear_cut, tmp_path):
+    write_pairs(clear_cut)
+    status, out, _ = calibkit("calibrate", "pairs.jsonl", "--explore")
+    assert status == 0
+    assert "average precision 1.000; agrees best with people at 1: 100.0%" in out
+    status, _, err = calibkit("calibrate", "pairs.jsonl", "--explore", "--out", "p.yaml")
+    assert (status, one_line(err)) == (2, "--out p.yaml: exploring makes no policy; leave it out")
+
+
+def test_a_refused_scorer_replaces_no_policy(calibkit, write_pairs, clear_cut, tmp_path):
+    write_pairs(clear_cut)
+    calibkit("calibrate", "pairs.jsonl", "--precision", "0.9", "--out", "p.yaml")
+    before = (tmp_path / "p.yaml").read_text()
+    status, out, _ = calibkit("calibrate", "pairs.jsonl", "--scorer", "rouge1", "--out", "p.yaml")
+    assert status == 0
+    assert "no policy written to p.yaml: there is nothing to put into it" in out
+    assert (tmp_path / "p.yaml").read_text() == before
 
 
 def test_ten_megabytes_in_one_answer(calibkit, write_pairs, clear_cut, tmp_path):
