@@ -56,7 +56,7 @@ nasty_texts = st.one_of(
 texts = st.one_of(st.text(max_size=60), nasty_texts)
 ascii_texts = st.text(alphabet=string.printable, max_size=60)
 rungs = st.sampled_from(RUNGS)
-unhurried = settings(deadline=None, max_examples=300)
+unhurried = settings(deadline=None, max_examples=200)
 
 
 def says_something(text):
@@ -235,6 +235,12 @@ def test_rung_1_writes_each_character_in_one_way(text, form):
     assert normalize(text, 1) == form
 
 
+def test_rung_1_leaves_plain_letters_digits_and_marks_as_they_are():
+    plain = "".join(map(chr, range(ord("!"), ord("~") + 1)))
+    assert normalize(plain, 1) == plain
+    assert normalize(f"é {plain} é", 1) == f"é {plain} é"
+
+
 # --- rung 2 ------------------------------------------------------------------------------------------
 
 
@@ -372,7 +378,7 @@ def test_texts_that_rung_3_keeps_apart(one, other):
 
 
 def test_accents_of_latin_letters_only_are_stripped():
-    assert strip_accents("łódź, ærø, ệ, й, が, हिन्दी") == "lodz, aero, e, й, が, हिन्दी"
+    assert strip_accents("łódź, ærø, ệ, đ, ħ, ı, œ, ŧ, й, が, हिन्दी") == "lodz, aero, e, d, h, i, oe, t, й, が, हिन्दी"
 
 
 # A quadratic normaliser would take many minutes on these.
@@ -530,6 +536,7 @@ def test_squad_tokens_are_none_only_where_nothing_is_said(text):
 @pytest.mark.parametrize("tokenize", [rouge_tokens, squad_tokens])
 @unhurried
 @given(text=texts, rung=st.sampled_from([1, 2]))
+@example(text="\u03b1\u0345\u0301", rung=1)  # folded before it is put in order, the accent would move
 def test_tokens_do_not_hang_on_case_or_on_how_characters_are_written(tokenize, text, rung):
     assert tokenize([normalize(text, rung)]) == tokenize([text])
 

@@ -30,8 +30,8 @@ from calibkit.scorers import (
 )
 
 EVOUNA_NQ = Path(__file__).parents[2] / "shared" / "data" / "evouna_nq.jsonl"
-unhurried = settings(deadline=None, max_examples=150)
-brief = settings(deadline=None, max_examples=30)  # for a law that is tried on every scorer
+unhurried = settings(deadline=None, max_examples=100)
+brief = settings(deadline=None, max_examples=20)  # for a law that is tried on every scorer
 
 _WORDS = [
     "the",
@@ -473,6 +473,7 @@ def test_pairs_may_come_from_an_iterator():
         ((7, 0), 1.0),
         ((-2, 0), -1.0),
         ((0, 5), 0.0),
+        ((-1, 1e9), 0.0),  # -0.000000001, and 0 has no sign
         ((0, 0), 0.0),
         ((1, 1e-4), 1.0),  # 0.999999995
     ],
