@@ -7,7 +7,7 @@ rung what it does, on top of the rung below
      dashes, quotation marks and white space of one kind, invisible characters removed
 2    case folded (NFKC, casefold, NFKC: Unicode's caseless matching)
 3    punctuation that carries no value, English articles and Latin accents removed
-4    values (numbers, dates, ...) in canonical form: not built yet
+4    values (numbers, dates, ...) in canonical form, as in "order ⟦A1042⟧ ships on ⟦2026-03-12⟧"
 ==== ======================================================================================
 
 Each rung is idempotent, and no rung makes a text that says something empty: where rung 3 would
@@ -17,51 +17,20 @@ leave nothing ("The The", "?!"), it keeps what it would have removed.
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Callable, Iterable, Sequence
-from itertools import groupby
+from collections.abc import Callable, Sequence
+from itertools import chain, zip_longest
 from typing import Final
 
 import regex
 
+from calibkit.characters import rewrite, strip_accents, unify
+from calibkit.values import find_values
+
 NORMALIZER_VERSION: Final = 1
 """Raised with every change that lets two texts compare differently; policies record it."""
 
-RUNGS: Final = (1, 2, 3)
-"""The rungs that are built."""
-
-_FRACTION = re.compile("[\u00bc-\u00be\u2150-\u215f\u2189]")
-_SUPERSCRIPTS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-", strict=True))
-_SUPERSCRIPT_RUN = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻]+")
-_LONG_MARKS = regex.compile(r"\p{M}{32,}")
-
-
-def _one_of(characters: Iterable[str]) -> re.Pattern[str]:
-    return re.compile("[" + "".join(map(re.escape, characters)) + "]")
-
-
-def _span(first: str, last: str) -> str:
-    return "".join(map(chr, range(ord(first), ord(last) + 1)))
-
-
-_BEFORE_NFKC = {
-    # Format characters that show nothing: soft hyphen, zero-width and directional marks, BOM.
-    **dict.fromkeys("\u00ad\u061c\u180e\ufeff", ""),
-    **dict.fromkeys(_span("\u200b", "\u200f") + _span("\u202a", "\u202e"), ""),
-    **dict.fromkeys(_span("\u2060", "\u2064") + _span("\u2066", "\u206f"), ""),
-    # What NFKC would turn into a space and a combining mark.
-    **dict.fromkeys("\u00b4\u1ffd", "'"),
-    # Double primes, which it would take apart.
-    **dict.fromkeys("\u2033\u2036", '"'),
-}
-_AFTER_NFKC = {
-    **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63", "-"),
-    **dict.fromkeys("\u2018\u2019\u201a\u201b\u2039\u203a\u2032\u2035\u02b9\u02bb\u02bc\u02bd", "'"),
-    **dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb\u301d\u301e\u301f", '"'),
-    **dict.fromkeys("\u2044\u2215", "/"),
-}
-_ONE_BEFORE_NFKC, _ONE_AFTER_NFKC = _one_of(_BEFORE_NFKC), _one_of(_AFTER_NFKC)
-_ONE_REWRITTEN = _one_of(_BEFORE_NFKC | _AFTER_NFKC)
+RUNGS: Final = (1, 2, 3, 4)
+"""The rungs of the ladder."""
 
 # Rung 3. Marks that carry a value stay: between digits, a sign or an exponent before a digit, a number
 # alone in brackets (-5, .5, 3.5, 12:30, 3/4, 2026-03-12, 10^3, (5)); so do all symbols (<, +, $, ...).
@@ -80,11 +49,9 @@ _KEPT_MARK = "|".join(
 _MARK = regex.compile(rf"(?:{_KEPT_MARK})(*SKIP)(*FAIL)|[\p{{P}}`^|]")
 # "a" may be the name of something (vitamin A; A, B and C): only before a longer word at the beginning.
 _ARTICLE = regex.compile(r"(?<!\S)(?:the|an)(?= \S)|^a(?= \p{L}{3})")
-_LATIN_ACCENTS = regex.compile(r"(?<=[\p{Latin}])\p{Mn}+")
-_UNDECOMPOSED = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "ŧ": "t"})
 
 
-def normalize(text: str, rung: int) -> str:
+def normalize(text: str, rung: int, locale: str | None = None) -> str:
     r"""Level `text` up to `rung`.
 
     Parameters
@@ -92,12 +59,14 @@ def normalize(text: str, rung: int) -> str:
     text
         Any text.
     rung
-        1, 2 or 3 (see the module's table).
+        1 to 4 (see the module's table).
+    locale
+        For rung 4, as in en_US; None: what another locale reads otherwise stays as it is written.
 
     Raises
     ------
     ValueError
-        For a rung that is not built.
+        For a rung that there is not, and at rung 4 for a locale that CLDR does not know.
 
     Examples
     --------
@@ -107,52 +76,16 @@ def normalize(text: str, rung: int) -> str:
     'us price $1,299.00'
     >>> normalize("Kraków", 3), normalize("The The", 3), normalize("-5", 3), normalize("?!", 3)
     ('krakow', 'the', '-5', '?!')
+    >>> normalize("Order A-1042 ships on 12 March 2026.", 4), normalize("On 03/04/2026", 4)
+    ('order ⟦A1042⟧ ships on ⟦2026-03-12⟧', 'on 03/04/2026')
     """
     if rung not in RUNGS:
-        raise ValueError(f"rung must be 1, 2 or 3, not {rung!r}; rung 4 (values) is not built yet")
+        raise ValueError(f"rung must be 1, 2, 3 or 4, not {rung!r}")
+    if rung == 4:
+        return _write_values(text, locale)
     for build in _LADDER[:rung]:
         text = build(text)
     return text
-
-
-def _unify(text: str) -> str:
-    return " ".join(_rewrite(text).split())
-
-
-def _rewrite(text: str) -> str:
-    # A removed or replaced character may let its neighbours compose, hence until nothing is left to do.
-    while not (text.isascii() or (unicodedata.is_normalized("NFKC", text) and not _ONE_REWRITTEN.search(text))):
-        text = _ONE_BEFORE_NFKC.sub(lambda match: _BEFORE_NFKC[match[0]], text)
-        text = _write_out_fractions(text)
-        text = _SUPERSCRIPT_RUN.sub(_write_out_exponent, text)
-        text = _LONG_MARKS.sub(_in_canonical_order, text)
-        text = unicodedata.normalize("NFKC", text)
-        text = _ONE_AFTER_NFKC.sub(lambda match: _AFTER_NFKC[match[0]], text)
-    return text
-
-
-def _write_out_fractions(text: str) -> str:
-    # NFKC alone would read 1½ as 11⁄2.
-    def spaced(match: re.Match[str]) -> str:
-        whole = unicodedata.normalize("NFKC", match.group())
-        before = " " if match.start() and text[match.start() - 1].isnumeric() else ""
-        complete = match.group() != "\u215f"  # "⅟", which a denominator follows
-        after = " " if complete and match.end() < len(text) and text[match.end()].isdigit() else ""
-        return before + whole + after
-
-    return _FRACTION.sub(spaced, text)
-
-
-def _write_out_exponent(match: re.Match[str]) -> str:
-    # NFKC alone would read 10² as 102.
-    return "^" + "".join(_SUPERSCRIPTS[character] for character in match.group())
-
-
-def _in_canonical_order(marks: regex.Match[str]) -> str:
-    # NFKC does this too, but in time that grows with the square of the number of marks.
-    apart = "".join(unicodedata.normalize("NFD", mark) for mark in marks.group())
-    runs = groupby(apart, key=lambda mark: unicodedata.combining(mark) > 0)
-    return "".join(mark for _, run in runs for mark in sorted(run, key=unicodedata.combining))
 
 
 def _fold_case(text: str) -> str:
@@ -171,17 +104,38 @@ def _strip_marks(text: str) -> str:
     return text
 
 
-def strip_accents(text: str) -> str:
-    """Remove the accents of Latin letters; other scripts keep their marks, which tell words apart.
+_LADDER = (unify, _fold_case, _strip_marks)
 
-    >>> strip_accents("łódź, ærø, हिन्दी")
-    'lodz, aero, हिन्दी'
-    """
-    apart = unicodedata.normalize("NFD", text)
-    return unicodedata.normalize("NFC", _LATIN_ACCENTS.sub("", apart)).translate(_UNDECOMPOSED)
+# A value in canonical form is written in brackets that keep it whole: "1.234" alone would read as 1234 elsewhere.
+_WRITTEN_VALUE = re.compile("(⟦[^⟦⟧]*⟧)")
+_VALUE_MARK = "\U0010fffd"
 
 
-_LADDER = (_unify, _fold_case, _strip_marks)
+def _write_values(text: str, locale: str | None) -> str:
+    previous = None
+    while text != previous:  # folding case may make a value of what stood between two others
+        previous = text
+        text = _write_values_once(unify(text), locale)
+    return text
+
+
+def _write_values_once(text: str, locale: str | None) -> str:
+    pieces, values = [], []
+    for at, part in enumerate(_WRITTEN_VALUE.split(text.replace(_VALUE_MARK, "\ufffd"))):
+        end = 0
+        if at % 2:  # written by an earlier pass
+            pieces.append(_VALUE_MARK)
+            values.append(part)
+            continue
+        for found in find_values(part, locale):
+            if found.reading.value is not None:
+                pieces += [part[end : found.start], _VALUE_MARK]
+                values.append(f"⟦{found.reading.value.canonical}⟧")
+                end = found.end
+        pieces.append(part[end:])
+    levelled = _strip_marks(_fold_case(" ".join(pieces))).split(_VALUE_MARK)
+    return "".join(chain.from_iterable(zip_longest(levelled, values, fillvalue="")))
+
 
 # --- tokens: what overlap scorers count ----------------------------------------------------------
 # Texts are levelled together, one a line: a thousand short calls cost more than one long one.
@@ -253,7 +207,7 @@ def _level_together(texts: Sequence[str], of_ascii: Callable[[str], str], of_oth
 def _fold_lines(text: str) -> str:
     # Folding takes some letters apart that NFKC puts together again (ΐ): the two together settle.
     # Neither makes or moves a line break.
-    text = _rewrite(text)
-    while (folded := _rewrite(text.casefold())) != text:
+    text = rewrite(text)
+    while (folded := rewrite(text.casefold())) != text:
         text = folded
     return text
