@@ -6,67 +6,44 @@ calibration's ranking. Every text is cut, cleaned and escaped on its way into th
 
 from __future__ import annotations
 
-import html
 import os
-import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
-import regex
 
 from calibkit import store
 from calibkit.bands import FailEvidence, Interval, PassEvidence
 from calibkit.calibration import Calibration
 from calibkit.certificate import Certificate
-from calibkit.mistakes import LONGEST, Segments, compare, cut, nearest_reference, worst_mistakes
+from calibkit.mistakes import cut, worst_mistakes
+from calibkit.pages import (
+    MARKS,
+    Block,
+    Example,
+    Figure,
+    Fold,
+    Page,
+    Section,
+    Table,
+    html_page,
+    share,
+    show_answer,
+    text_page,
+)
 from calibkit.pairs import counted
 from calibkit.plots import CurveDisplay, HistogramDisplay, render
 from calibkit.policy import BandsStage, Evidence, ExactStage
 
 _MANY: Final = 5
-"""Further references, intervals that are listed."""
-_MARKS: Final = "Struck through: words that only the reference has. Underlined: words that only the answer has."
-_MARKS_IN_TEXT: Final = "[-So-]: words that only the reference has. {+So+}: words that only the answer has."
+"""Intervals that are listed."""
+_TOP: Final = 20
+"""Highest-scoring answers that are compared before and after the rules."""
 
 
 # --- what is told -----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Table:
-    rows: Sequence[Sequence[str]]
-    head: Sequence[str] = ()
-    summary: str | None = None
-    """What a reader opens it by, where it is folded away."""
-
-
-@dataclass(frozen=True)
-class _Figure:
-    name: Literal["curve", "histogram"]
-    alt: str
-    caption: str
-
-
-@dataclass(frozen=True)
-class _Example:
-    """One mistake, taken apart."""
-
-    facts: Sequence[str]
-    texts: Sequence[tuple[str, Segments, str]]
-    """What it is, its pieces, and a note on what was cut."""
-
-
-@dataclass(frozen=True)
-class _Section:
-    title: str
-    blocks: Sequence[str | list[str] | _Table | _Figure | _Example]
-    """Paragraphs, bullets, and what has a class of its own."""
-    level: int = 2
 
 
 def _parts(calibration: Calibration) -> tuple[BandsStage, Evidence]:
@@ -92,22 +69,24 @@ def _badges(calibration: Calibration) -> list[tuple[bool, str]]:
     return sides if len(sides) == 1 else [(sides[0][0], f"passes {sides[0][1]}"), (sides[1][0], f"fails {sides[1][1]}")]
 
 
-def _sections(calibration: Calibration) -> Iterator[_Section]:
+def _sections(calibration: Calibration) -> Iterator[Section]:
     _, evidence = _parts(calibration)
-    yield _Section("What this does not cover", [_limits(calibration)])
+    yield Section("What this does not cover", [_limits(calibration)])
     labels = "the certifying labels" if evidence.accounting else "the development part (labels kept for exploring)"
-    yield _Section(f"Key figures, on {labels}", [_counts(calibration), *_remarks(calibration)])
+    yield Section(f"Key figures, on {labels}", [_counts(calibration), *_remarks(calibration)])
     if missing := _missing(calibration):
         some = any(side.certified for _, side, _ in _sides(calibration))
-        yield _Section("What is not certified, and why" if some else "Why nothing is certified", missing)
+        yield Section("What is not certified, and why" if some else "Why nothing is certified", missing)
     if calibration.curve is None:
-        yield _Section("Curve and scores", ["No labelled answer that may be shown has a score."])
+        yield Section("Curve and scores", ["No labelled answer that may be shown has a score."])
     else:
-        yield _Section("Curve and scores", [*_figures(calibration), _curve_in_numbers(calibration)])
-        yield _Section("What the score gets wrong", [_MARKS])
+        yield Section("Curve and scores", [*_figures(calibration), _curve_in_numbers(calibration)])
+        yield Section("What the score gets wrong", [MARKS])
         for side in worst_mistakes(calibration):
-            yield _Section(side.title, [side.lead, *(_example(calibration, at) for at in side.at)], level=3)
-    yield _Section("Where this comes from", [_Table(_provenance(calibration))])
+            yield Section(side.title, [side.lead, *(_example(calibration, at) for at in side.at)], level=3)
+    if caught := _caught(calibration):
+        yield Section("What the rules caught", caught)
+    yield Section("Where this comes from", [Table(_provenance(calibration))])
 
 
 def _limits(calibration: Calibration) -> list[str]:
@@ -135,15 +114,15 @@ def _limits(calibration: Calibration) -> list[str]:
     if stage.fail_below is not None and not evidence.fail.certified:
         told.append(f"Fails: the threshold (fail below {stage.fail_below:.10g}) is not certified.")
     elif not evidence.fail.certified:
-        told.append("Answers that do not pass: none of them fails by its score, and none is called wrong.")
+        told.append(
+            "Fails: what the rules fail is not certified; it can be (--fail-precision). None fails by its score."
+            if evidence.fail.below
+            else "Answers that do not pass: none of them fails by its score, and none is called wrong."
+        )
     return told
 
 
-def _share(k: int, n: int) -> str:
-    return f"{k} ({100 * k / n:.1f}\u00a0%)" if n else str(k)
-
-
-def _counts(calibration: Calibration) -> _Table:
+def _counts(calibration: Calibration) -> Table:
     """Outcomes of the labels that were looked at, stage by stage."""
     (stage, evidence), ranking = _parts(calibration), calibration.ranking
     total = evidence.labels.certifying if evidence.accounting else evidence.labels.development
@@ -157,10 +136,10 @@ def _counts(calibration: Calibration) -> _Table:
         told = {outcome: (int(inside.sum()), int((inside & wrong).sum()))}
         for name, by_stage in sorted(ranking.counts(inside, wrong).items(), key=lambda item: item[0] == "bands"):
             told[f"– {stages.get(name, f'by {name}')}"] = by_stage
-        rows += [(what, _share(n, total), f"{_share(k, n)} {judged}" if n else "–") for what, (n, k) in told.items()]
+        rows += [(what, share(n, total), f"{share(k, n)} {judged}" if n else "–") for what, (n, k) in told.items()]
     left, unscored = total - int((passes | fails).sum()), total - len(ranking.place)
-    rows.append(("Left to review", _share(left, total), f"{unscored} without a score" if unscored else "–"))
-    return _Table([*rows, ("All", str(total), "")], ("Outcome", "Answers", "Of these"))
+    rows.append(("Left to review", share(left, total), f"{unscored} without a score" if unscored else "–"))
+    return Table([*rows, ("All", str(total), "")], ("Outcome", "Answers", "Of these"))
 
 
 def _remarks(calibration: Calibration) -> list[str]:
@@ -169,9 +148,9 @@ def _remarks(calibration: Calibration) -> list[str]:
     right, n_passes, n_acceptable = (int(flags.sum()) for flags in (passes & acceptable, passes, acceptable))
     told = []
     if n_passes:
-        told.append(f"Of {counted(n_passes, 'passing answer')} {_share(right, n_passes)} are acceptable (precision).")
+        told.append(f"Of {counted(n_passes, 'passing answer')} {share(right, n_passes)} are acceptable (precision).")
     if n_acceptable:
-        told.append(f"Of {counted(n_acceptable, 'acceptable answer')} {_share(right, n_acceptable)} pass (recall).")
+        told.append(f"Of {counted(n_acceptable, 'acceptable answer')} {share(right, n_acceptable)} pass (recall).")
     if told:
         told = [" ".join([*told, "These are counts of labels; they promise nothing about the pool."])]
     if n := evidence.labels.cannot_say:
@@ -220,7 +199,7 @@ def _cure(needed: int, scored: int, evidence: Evidence) -> str:
     return told
 
 
-def _figures(calibration: Calibration) -> list[_Figure]:
+def _figures(calibration: Calibration) -> list[Figure]:
     (stage, evidence), n = _parts(calibration), len(calibration.ranking.place)
     sample = {
         "assumed": f"provided that these {n} labelled answers are a random sample of it, which nobody has said",
@@ -233,22 +212,24 @@ def _figures(calibration: Calibration) -> list[_Figure]:
     cuts = {"pass at or above": stage.pass_at_or_above, "fail below": stage.fail_below}
     told = " and ".join(f"{name} {cut:.10g}" for name, cut in cuts.items() if cut is not None) or "no threshold"
     return [
-        _Figure(
+        Figure(
             "curve",
             f"Lines of precision and recall against the threshold, with {told}; see the curve in numbers.",
             "Precision: the share of acceptable answers among those that pass. Recall: the share of the acceptable "
             "answers that pass. The bands are for the eye and promise nothing: each contains the line of the whole "
             f"pool with {100 * (evidence.pass_.confidence or 0.9):.4g}\u00a0% confidence, {sample}. {zone}",
+            lambda: render(CurveDisplay.from_calibration(calibration).figure_, "svg"),
         ),
-        _Figure(
+        Figure(
             "histogram",
             f"Histogram of the scores of {n} labelled answers by label, with {told}.",
             f"Labelled answers by score: acceptable ones upwards, the others downwards. {zone}",
+            lambda: render(HistogramDisplay.from_calibration(calibration).figure_, "svg"),
         ),
     ]
 
 
-def _curve_in_numbers(calibration: Calibration) -> _Table:
+def _curve_in_numbers(calibration: Calibration) -> Fold:
     curve = calibration.curve
     assert curve is not None
     at = [int(step) for step in np.unique(np.linspace(0, len(curve.thresholds) - 1, 12).round())]
@@ -256,17 +237,17 @@ def _curve_in_numbers(calibration: Calibration) -> _Table:
         (
             f"{curve.thresholds[step]:.6g}",
             str(curve.passes[step]),
-            _share(int(curve.true_passes[step]), int(curve.passes[step])),
-            _share(int(curve.true_passes[step]), curve.n_acceptable),
+            share(int(curve.true_passes[step]), int(curve.passes[step])),
+            share(int(curve.true_passes[step]), curve.n_acceptable),
         )
         for step in at
         if np.isfinite(curve.thresholds[step])
     ]
     head = ("Pass at or above", "Passing", "Acceptable (precision)", "Of all acceptable (recall)")
-    return _Table(rows, head, "The curve in numbers")
+    return Fold("The curve in numbers", [Table(rows, head)])
 
 
-def _example(calibration: Calibration, at: int) -> _Example:
+def _example(calibration: Calibration, at: int) -> Example:
     (stage, _), ranking = _parts(calibration), calibration.ranking
     pair, place = calibration.pairs[calibration.ranked[at]], float(ranking.place[at])
     if np.isinf(place):
@@ -275,26 +256,61 @@ def _example(calibration: Calibration, at: int) -> _Example:
         fates = {"pass": "passes", "fail": "fails", "review": "left to review"}
         fate = f"score {place:.6g}, {fates[stage.bands.decide(place)]}"
     label = {True: "acceptable", False: "not acceptable", None: "cannot say"}[pair.acceptable]
-    facts = [cut(pair.id, 80)[0], fate, f"label: {label}"]
-    if pair.tags:
-        facts.append(f"tags: {', '.join(pair.tags)}")
-    nearest = nearest_reference(pair) if pair.references else None
-    (question, question_note), (answer, answer_note) = cut(pair.question), cut(pair.candidate)
-    reference, reference_note = ("", "(none)") if nearest is None else cut(pair.references[nearest])
-    left, right = compare(reference, answer)
-    texts: list[tuple[str, Segments, str]] = [("Question", [(question, False)], question_note)] if question else []
-    texts += [("Reference", left, reference_note), ("Answer", right, answer_note)]
-    others = [text[:LONGEST] for number, text in enumerate(pair.references) if number != nearest]
-    if others:
-        shown, note = cut(" | ".join(others[:_MANY]))
-        more = f" and {len(others) - _MANY} more" if len(others) > _MANY else ""
-        texts.append(("Also accepted", [(shown, False)], f"{note}{more}"))
-    return _Example(facts, texts)
+    return show_answer(pair, [fate, f"label: {label}"])
+
+
+def _caught(calibration: Calibration) -> list[Block]:
+    """What the rules decided, and the highest scores before and after them."""
+    if calibration.policy.rules_stage is None:
+        return []
+    ranking = calibration.ranking
+    stages = [name if name.startswith(("rule:", "field:")) else "" for name in ranking.stage]
+    decided = [at for at, name in enumerate(stages) if name]
+    if not decided:
+        return ["No rule decided any of these answers."]
+    rows = []
+    for name in sorted({stages[at] for at in decided}):
+        own = [at for at in decided if stages[at] == name]
+        passed = [at for at in own if ranking.place[at] > 0]
+        failed = [at for at in own if ranking.place[at] < 0]
+        accepted, rejected = (sum(bool(flags[at]) for at in part) for flags, part in (
+            (ranking.accepted, failed), (ranking.rejected, passed)
+        ))  # fmt: skip
+        rows.append(
+            (
+                name,
+                str(len(failed)),
+                share(accepted, len(failed)) if failed else "–",
+                str(len(passed)),
+                share(rejected, len(passed)) if passed else "–",
+            )
+        )
+    told: list[Block] = [Table(rows, ("Rule", "Failed", "Of these acceptable", "Passed", "Of these not acceptable"))]
+    scores = calibration.scores.values[list(calibration.ranked)]
+    before = [at for at in np.argsort(-scores, kind="stable").tolist() if not np.isnan(scores[at])]
+    after = [at for at in before if not np.isneginf(ranking.place[at])]
+    top = min(_TOP, len(after))
+    bad = [sum(bool(ranking.rejected[at]) for at in part[:top]) for part in (before, after)]
+    told.append(
+        f"Among the {top} highest-scoring answers {bad[0]} were not acceptable before the rules, "
+        f"{bad[1]} are after them."
+    )
+    worst = [at for at in before if ranking.rejected[at]][:_TOP]
+    examples = []
+    for at in worst:
+        pair = calibration.pairs[calibration.ranked[at]]
+        examples.append(
+            (cut(pair.id, 40)[0], f"{scores[at]:.4g}", cut(pair.candidate, 90)[0], stages[at] or "not caught")
+        )
+    head = ("Answer", "Score", "Text", "Caught by")
+    told.append(Fold(f"The {len(worst)} highest-scoring answers that are not acceptable", [Table(examples, head)]))
+    return told
 
 
 def _provenance(calibration: Calibration) -> list[tuple[str, str]]:
     (stage, evidence), pairs, policy = _parts(calibration), calibration.pairs, calibration.policy
     pool, labels, accounting, model = evidence.pool, evidence.labels, evidence.accounting, stage.model
+    rules = policy.rules_stage
     exact = next((early for early in policy.stages if isinstance(early, ExactStage)), None)
     looked = risk = ""
     if labels.acceptable is not None and labels.cannot_say is not None:
@@ -320,6 +336,8 @@ def _provenance(calibration: Calibration) -> list[tuple[str, str]]:
         ("How they were drawn", {"assumed": "nobody has said"}.get(labels.drawn, f"{labels.drawn}, as declared")),
         ("Scorer", f"{stage.scorer.name}, version {stage.scorer.version}"),
         ("Before the score", f"exact match, rung {exact.rung}, normaliser version {exact.version}" if exact else ""),
+        ("Rules", f"{', '.join(rules.rules)}, version {rules.version}" if rules else ""),
+        ("Locale", policy.locale or ""),
         ("Model", f"{model.name}, revision {model.revision or 'not given'}" if model else ""),
         ("Model fingerprint", model.fingerprint if model else ""),
         ("Model run", f"{model.dtype}, at most {model.max_tokens} tokens" if model else ""),
@@ -356,6 +374,22 @@ def _told(intervals: Sequence[Interval]) -> str:
 # --- renderings -------------------------------------------------------------------------------------
 
 
+def calibration_report(calibration: Calibration) -> str:
+    """Tell the report as one HTML page that needs nothing else: no script, no other file, no network.
+
+    Parameters
+    ----------
+    calibration
+        The calibration.
+
+    Raises
+    ------
+    InputError
+        Where matplotlib is missing.
+    """
+    return html_page(_page(calibration))
+
+
 def text_report(calibration: Calibration) -> str:
     """Tell the report in plain text, without its figures.
 
@@ -364,42 +398,13 @@ def text_report(calibration: Calibration) -> str:
     calibration
         The calibration.
     """
-    lines: list[str] = []
+    return text_page(_page(calibration))
 
-    def tell(text: str, first: str = "", rest: str = "") -> None:
-        shown = "".join(cut(text, 3 * LONGEST))
-        lines.append(textwrap.fill(shown, 100, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False))
 
-    badges = ", ".join(word.upper() for _, word in _badges(calibration))
-    tell(f"Calibration of {cut(calibration.policy.name, 80)[0]}: {badges}")
-    lines.append("")
-    tell(_parts(calibration)[1].sentence)
-    for section in _sections(calibration):
-        lines += ["", section.title, ("=" if section.level == 2 else "-") * len(section.title)]
-        number, blocks = 0, [block for block in section.blocks if not isinstance(block, _Figure)]
-        for block in blocks:
-            if block is not blocks[0] and not isinstance(block, _Example):
-                lines.append("")
-            match block:
-                case str():
-                    tell(_MARKS_IN_TEXT if block is _MARKS else block)
-                case list():
-                    for line in block:
-                        tell(line, "- ", "  ")
-                case _Table(rows, head):
-                    table = [head, *rows] if head else rows
-                    widths = [max(len(row[at]) for row in table) for at in range(len(table[0]) - 1)]
-                    for row in table:
-                        cells = [cell.ljust(width) for cell, width in zip(row[:-1], widths, strict=True)]
-                        tell("  ".join([*cells, row[-1]]), "", " " * (sum(widths) + 2 * len(widths)))
-                case _Example(facts, texts):
-                    number += 1
-                    tell("; ".join(facts), f"{number:>2}. ", "    ")
-                    for name, segments, note in texts:
-                        mark = "[-{}-]" if name == "Reference" else "{{+{}+}}"
-                        told = "".join(mark.format(text) if odd else text for text, odd in segments)
-                        tell(f"{name}: {told} {note}", "    ", "      ")
-    return "\n".join(lines) + "\n"
+def _page(calibration: Calibration) -> Page:
+    _, evidence = _parts(calibration)
+    sections = list(_sections(calibration))
+    return Page("Calibration of", calibration.policy.name, _badges(calibration), evidence.sentence, sections)
 
 
 def save_figures(calibration: Calibration, folder: str | os.PathLike[str]) -> list[Path]:
@@ -430,104 +435,3 @@ def save_figures(calibration: Calibration, folder: str | os.PathLike[str]) -> li
             with store.atomic_writer(paths[-1], binary=True) as file:
                 file.write(render(figure, kind))
     return paths
-
-
-_PAGE: Final = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8"/>
-<meta name="viewport" content="width=device-width, initial-scale=1"/>
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'"/>
-<title>{title}</title>
-<style>
-{style}</style>
-</head>
-<body>
-<header>
-<p class="badges">Calibration of {name} {badges}</p>
-<h1 dir="auto">{sentence}</h1>
-</header>
-<main>
-{main}</main>
-</body>
-</html>
-"""
-
-
-def calibration_report(calibration: Calibration) -> str:
-    """Tell the report as one HTML page that needs nothing else: no script, no other file, no network.
-
-    Parameters
-    ----------
-    calibration
-        The calibration.
-
-    Raises
-    ------
-    InputError
-        Where matplotlib is missing.
-    """
-    name, badges = _text(calibration.policy.name, 80), _badges(calibration)
-    main = []
-    for section in _sections(calibration):
-        main.append(f"<h{section.level}>{_text(section.title)}</h{section.level}>\n")
-        main += [_block(block, calibration) for block in section.blocks]
-    look = {True: ("yes", "✓"), False: ("no", "✗")}
-    shown = [f'<strong class="{look[good][0]}"><i>{look[good][1]}</i> {word}</strong>' for good, word in badges]
-    return _PAGE.format(
-        title=f"{name}: {', '.join(word for _, word in badges)}",
-        style=files("calibkit").joinpath("report.css").read_text(encoding="utf-8"),
-        name=f"<bdi>{name}</bdi>",
-        badges=" ".join(shown),
-        sentence=_text(_parts(calibration)[1].sentence, 3 * LONGEST),
-        main="".join(main),
-    )
-
-
-def _text(text: str, most: int = 3 * LONGEST) -> str:
-    return html.escape("".join(cut(text, most)))
-
-
-def _block(block: str | list[str] | _Table | _Figure | _Example, calibration: Calibration) -> str:
-    match block:
-        case str():
-            return f'<p dir="auto">{_text(block)}</p>\n'
-        case list():
-            items = "".join(f'<li dir="auto">{_text(line)}</li>\n' for line in block)
-            return f"<ul>\n{items}</ul>\n"
-        case _Table(rows, head, summary):
-            titles = "".join(f'<th scope="col">{_text(title)}</th>' for title in head)
-            top = f"<thead><tr>{titles}</tr></thead>\n" if head else ""
-            body = "".join(
-                f'<tr><th scope="row">{_text(row[0])}</th>'
-                + "".join(f'<td dir="auto">{_text(cell)}</td>' for cell in row[1:])
-                + "</tr>\n"
-                for row in rows
-            )
-            kind = "counts" if head else "facts"
-            table = f'<div class="wide"><table class="{kind}">\n{top}<tbody>\n{body}</tbody></table></div>\n'
-            return f"<details><summary>{_text(summary)}</summary>\n{table}</details>\n" if summary else table
-        case _Figure(figure, alt, caption):
-            display = CurveDisplay if figure == "curve" else HistogramDisplay
-            svg = render(display.from_calibration(calibration).figure_, "svg").decode()
-            return f"<figure>{_inline(svg, figure, alt)}<figcaption>{_text(caption)}</figcaption></figure>\n"
-        case _Example(facts, texts):
-            told = ""
-            for name, segments, note in texts:
-                tag = "del" if name == "Reference" else "ins"
-                pieces = [(html.escape(text), odd) for text, odd in segments]
-                marked = "".join(f"<{tag}>{text}</{tag}>" if odd else text for text, odd in pieces)
-                marked += f" <small>{html.escape(note)}</small>" if note else ""
-                told += f'<dt>{name}</dt><dd dir="auto">{marked}</dd>\n'
-            tags = "".join(f"<li><bdi>{_text(fact)}</bdi></li>" for fact in facts)
-            return f'<article><ul class="tags">{tags}</ul>\n<dl>\n{told}</dl></article>\n'
-
-
-def _inline(svg: str, name: str, alt: str) -> str:
-    """Make matplotlib's SVG part of a page: no prologue, no outside address, ids of its own."""
-    svg = svg[svg.index("<svg") :]
-    svg = regex.sub(r"<metadata>.*?</metadata>|<style[^>]*>.*?</style>", "", svg, flags=regex.DOTALL)
-    svg = regex.sub(r' xmlns(:\w+)?="[^"]*"', "", svg).replace("xlink:href", "href")
-    svg = regex.sub(r'( id="|href="#|url\(#)', rf"\1{name}-", svg)
-    svg = regex.sub(r' (width|height)="[^"]*"', "", svg, count=2)
-    return svg.replace("<svg", f'<svg role="img" aria-label="{html.escape(alt)}"', 1)

@@ -193,7 +193,7 @@ def test_the_provenance_names_what_was_used(certified):
         "162 acceptable, 50 not acceptable, 0 cannot say",
         "random, as declared",
         "given, version 1",
-        "exact match, rung 3, normaliser version",
+        "exact match, rung 4, normaliser version",
         "precision 0.9, confidence 0.9",
         "look 1 of 1 planned, 1 configuration, 1 side; risk 0.1 in all, 0.1 for each certificate",
         "calibkit 0.1.0",
