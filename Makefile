@@ -8,8 +8,7 @@ CALIBKIT := $(BIN)/calibkit
 .PHONY: calibrate lab test check clean
 
 calibrate: $(VENV)/ready
-	$(CALIBKIT) calibrate $(SET) --scorer token_recall_f1 --precision 0.9 --out out/token_overlap.yaml
-	$(CALIBKIT) calibrate $(SET) --scorer cosine --precision 0.9 --out out/policy.yaml --report out/report.html
+	$(CALIBKIT) calibrate $(SET) --scorer token_recall_f1 --precision 0.9 --locale en_US --out out/policy.yaml --report out/report.html
 	$(CALIBKIT) grade $(SET) --policy out/policy.yaml --out out/verdicts.jsonl
 
 test: $(VENV)/ready

@@ -366,7 +366,11 @@ def promise(
     )
     sides = []
     if passes.certified and passes.target is not None:
-        what = "passes by itself" if bands.pass_at_or_above is not None else "passes as exact (it passes no others)"
+        what = (
+            "passes by itself"
+            if bands.pass_at_or_above is not None
+            else "passes before any score (it passes no others)"
+        )
         sides.append(
             f"fewer than {_percent(1 - passes.target)} of the answers that this policy {what} would be rejected"
         )
@@ -382,7 +386,7 @@ def promise(
     )
     if not passes.certified:
         sentence += f" What it passes is not certified: {_why_not(passes)}."
-    elif not fails.certified and bands.fail_below is not None:
+    elif not fails.certified and (bands.fail_below is not None or fails.below):
         sentence += f" What it fails is not certified: {_why_not(fails)}."
     return sentence[0].upper() + sentence[1:]
 

@@ -12,6 +12,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import ValidationError
 
 from calibkit import store
 from calibkit.bands import (
@@ -54,9 +55,12 @@ from calibkit.policy import (
     ModelReference,
     Policy,
     PoolEvidence,
+    RulesStage,
     ScorerReference,
+    Stage,
     fingerprint_stages,
 )
+from calibkit.rules import DEFAULT_RULES, RuleName, faults_of_references
 from calibkit.scorers import (
     EMBEDDING_SCORERS,
     LEXICAL_SCORERS,
@@ -117,7 +121,9 @@ def calibrate(
     fail_precision: float | None = None,
     confidence: float = 0.9,
     drawn: Drawn = "assumed",
-    exact_rung: Literal[1, 2, 3] | None = 3,
+    exact_rung: Literal[1, 2, 3, 4] | None = 4,
+    rules: RulesStage | Sequence[RuleName] = DEFAULT_RULES,
+    locale: str | None = None,
     hand_set: HandSet | None = None,
     development: float | None = None,
     kind: Literal["collected", "constructed"] | None = None,
@@ -150,6 +156,10 @@ def calibrate(
         then begins with that condition.
     exact_rung
         The rung of the stage `exact` before the bands; None for none.
+    rules
+        The hard rules before the bands, by name or as a stage with settings; empty for none.
+    locale
+        Of the texts, as in en_US: how their numbers and dates are read. None: what has two readings decides nothing.
     hand_set
         Thresholds to export instead of the certified choice; certified where they lie in the certified set.
     development
@@ -204,18 +214,24 @@ def calibrate(
     elif not isinstance(scorer, CosineScorer) and LEXICAL_SCORERS.get(scorer.name, scorer) != scorer:
         raise InputError(f"the name {scorer.name!r} belongs to a built-in scorer; give yours another")
     stage = _bands_stage(scorer)
+    early: list[ExactStage | RulesStage] = [ExactStage(stage="exact", rung=exact_rung)] if exact_rung else []
+    if not isinstance(rules, RulesStage):
+        rules = RulesStage(stage="rules", rules=list(rules))
+    if rules.rules or rules.checks:
+        early.append(rules)
     configuration = Configuration(
         scorer=scorer.name,
         scorer_version=scorer.version,
         model=stage.model.fingerprint if stage.model else None,
         exact_rung=exact_rung,
+        rules=tuple(rules.rules),
+        stages=fingerprint_stages(early, locale) if rules in early or locale else None,
         normalizer_version=NORMALIZER_VERSION,
         precision=precision,
         fail_precision=fail_precision,
         filters=tuple(pairs.filters),
     )
-    exact = [ExactStage(stage="exact", rung=exact_rung)] if exact_rung else []
-    draft = Policy(schema=SCHEMA, name=name or book.ledger.set.name, stages=[*exact, stage])
+    draft = _draft(name or book.ledger.set.name, locale, [*early, stage])
 
     chosen = draw(pairs, book.ledger.set.salt, book.ledger.set.development)
     certifying = [at for at in chosen.certifying if book.ledger.fresh([pairs[at]])]
@@ -241,7 +257,7 @@ def calibrate(
     looked_at = certifying if isinstance(granted, Accounting) else list(chosen.development)
     ranking, ranked = _rank(draft, scorer, embedder, pairs, scores, looked_at)
     outcome = _decide(ranking, granted, precision, fail_precision, confidence, hand_set)
-    stages = fingerprint_stages(draft.stages)
+    stages = fingerprint_stages(draft.stages, locale)
     evidence = _evidence(
         stages, pairs, book.ledger, scores, drawn, certifying, chosen.development, granted, ranking, outcome
     )
@@ -250,8 +266,9 @@ def calibrate(
         name=draft.name,
         created=now,
         tool=TOOL,
+        locale=locale,
         stages=[
-            *exact,
+            *early,
             stage.model_copy(
                 update={"pass_at_or_above": outcome.bands.pass_at_or_above, "fail_below": outcome.bands.fail_below}
             ),
@@ -259,7 +276,11 @@ def calibrate(
         evidence=evidence,
     )
     curve = compute_curve(ranking.place, ~ranking.rejected) if len(ranking.place) else None
-    notes = (*_notes(ranking, scores, embedder, granted), *_ledger_notes(path, book))
+    notes = (
+        *_notes(ranking, scores, embedder, granted, ruled=bool(rules.rules)),
+        *_reference_notes(pairs, rules.rules, locale),
+        *_ledger_notes(path, book),
+    )
     return Calibration(
         policy, pairs, scores, ranking, ranked, curve, outcome.pass_certificate, outcome.fail_certificate, notes
     )
@@ -375,6 +396,14 @@ def _open_ledger(
     return _Book(found, unwritten, n_written)
 
 
+def _draft(name: str, locale: str | None, stages: Sequence[Stage]) -> Policy:
+    """The policy without thresholds and evidence; refuses what no policy may hold before a look is spent."""
+    try:
+        return Policy(schema=SCHEMA, name=name, locale=locale, stages=list(stages))
+    except ValidationError as error:
+        raise InputError(str(error.errors()[0]["ctx"]["error"])) from None
+
+
 # --- ranking, deciding ------------------------------------------------------------------------------
 
 
@@ -418,7 +447,7 @@ def _rank(
     stage = ["bands"] * len(chosen)
     for at, verdict in enumerate(early):
         if verdict is not None:
-            place[at] = np.inf if verdict.outcome == "pass" else -np.inf
+            place[at] = {"pass": np.inf, "fail": -np.inf}.get(verdict.outcome, np.nan)
             stage[at] = verdict.stage or "bands"
     ranked = tuple(at for at, value in zip(positions, place.tolist(), strict=True) if not np.isnan(value))
     return Ranking.of(chosen, place, stage), ranked
@@ -467,7 +496,16 @@ def _decide(
         because=hand.because if hand.pass_at is not None else None,
     )
     if fail_precision is None and hand.fail_below is None:
-        return _Outcome(bands, passes, FailEvidence(certified=False, reason="not asked for"), pass_certificate, None)
+        fails = FailEvidence(certified=False, reason="not asked for")
+        if looked and fails_inside.any():  # the rules fail answers all the same
+            fails = fails.model_copy(
+                update={
+                    "below": int(fails_inside.sum()),
+                    "accepts": int(ranking.accepted[fails_inside].sum()),
+                    "by_stage": ranking.counts(fails_inside, ranking.accepted),
+                }
+            )
+        return _Outcome(bands, passes, fails, pass_certificate, None)
     fail_reason, fail_needed = _why_not(granted, fail_certified, fail_certificate, hand.fail_below)
     fails = FailEvidence(
         certified=fail_certified,
@@ -570,6 +608,17 @@ def _at_bands(ranking: Ranking, bands: Bands) -> CurveEvidence:
     )
 
 
+def _reference_notes(pairs: PairSet, rules: Sequence[str], locale: str | None) -> list[str]:
+    """Tell which references no rule can hold answers to, the first few by name."""
+    faults = [fault for pair in pairs for fault in faults_of_references(pair, rules, locale)]
+    cure = "" if locale else "; give the texts' locale (--locale en_US), or mend the references"
+    distinct = list({fault.partition(": ")[2]: fault for fault in reversed(faults)}.values())[::-1]
+    if not distinct:
+        return []
+    what = f"{counted(len(distinct), 'reference')} with a value that cannot be read in one way{cure}"
+    return [f"{what}: {'; '.join(distinct[:3])}"]
+
+
 def _ledger_notes(path: Path | None, book: _Book) -> list[str]:
     if path is None:
         return ["no ledger is kept for pairs made in Python: what else was tried on these labels is not counted"]
@@ -579,7 +628,7 @@ def _ledger_notes(path: Path | None, book: _Book) -> list[str]:
 
 
 def _notes(
-    ranking: Ranking, scores: Scores, embedder: Embedder | None, granted: Accounting | Refusal
+    ranking: Ranking, scores: Scores, embedder: Embedder | None, granted: Accounting | Refusal, ruled: bool
 ) -> tuple[str, ...]:
     notes = []
     if isinstance(granted, Refusal):
@@ -587,7 +636,8 @@ def _notes(
     unscored = int((~scores.scored).sum())
     if unscored:
         why = next(reason for reason in scores.reasons if reason)
-        notes.append(f"{unscored} of {len(scores.values)} pairs are unscored ({why}); they go to review")
+        rest = "what no rule decides of them goes" if ruled else "they go"
+        notes.append(f"{unscored} of {len(scores.values)} pairs are unscored ({why}); {rest} to review")
     if len(ranking.place):
         if ranking.rejected.all() or not ranking.rejected.any():
             label = "not acceptable" if ranking.rejected.all() else "acceptable"

@@ -7,13 +7,14 @@ Exit status: 0 done, also when nothing could be certified; 1 done, and the answe
 from __future__ import annotations
 
 import csv
+import difflib
 import getpass
 import json
 import os
 import signal
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -32,8 +33,9 @@ from calibkit.embedding import DEFAULT_MODEL, load_embedder
 from calibkit.lab import open_lab, prepare_lab
 from calibkit.pairs import InputError, PairSet, counted
 from calibkit.plots import require_matplotlib
-from calibkit.policy import TOOL
+from calibkit.policy import TOOL, RulesStage
 from calibkit.report import calibration_report, save_figures, text_report
+from calibkit.rules import DEFAULT_RULES, RULE_NAMES, RuleName
 from calibkit.scorers import EMBEDDING_SCORERS, LEXICAL_SCORERS, Embedder, score_pairs
 
 _SCORERS = (*LEXICAL_SCORERS, *EMBEDDING_SCORERS)
@@ -96,6 +98,24 @@ DtypeOption = Annotated[DtypeChoice, typer.Option("--dtype", help="bfloat16 is f
 DeviceOption = Annotated[str, typer.Option("--device", help="Where the model runs.")]
 
 
+def _rules(text: str) -> RulesStage | Sequence[RuleName]:
+    """Read the option --rules."""
+    if text == "default":
+        return DEFAULT_RULES
+    if text == "none":
+        return ()
+    if Path(text).suffix in (".yaml", ".yml"):
+        return store.load_rules(text)
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in RULE_NAMES:
+            nearest = difflib.get_close_matches(name, RULE_NAMES, n=1, cutoff=0)[0]
+            raise InputError(
+                f"--rules: there is no rule {name!r}; the nearest: {nearest}; all: {', '.join(RULE_NAMES)}"
+            )
+    return [name for name in RULE_NAMES if name in names]
+
+
 def _show_version(wanted: bool) -> None:
     if wanted:
         _out.print(TOOL)
@@ -124,7 +144,16 @@ def calibrate_command(
     pass_at: Annotated[float | None, typer.Option(help="Set the pass threshold by hand.")] = None,
     fail_below: Annotated[float | None, typer.Option(help="Set the fail threshold by hand.")] = None,
     because: Annotated[str | None, typer.Option(help="Why a threshold is set by hand.")] = None,
-    exact_rung: Annotated[int, typer.Option(help="Rung of the exact stage, 1 to 3; 0 for none.", min=0, max=3)] = 3,
+    exact_rung: Annotated[int, typer.Option(help="Rung of the exact stage, 1 to 4; 0 for none.", min=0, max=4)] = 4,
+    rules: Annotated[
+        str,
+        typer.Option(
+            help=f"The hard rules: default, none, some of {', '.join(RULE_NAMES)}, or a YAML file of the stage."
+        ),
+    ] = "default",
+    locale: Annotated[
+        str | None, typer.Option(help="Locale of the texts, as in en_US: how numbers and dates are read.")
+    ] = None,
     development: Annotated[
         float | None, typer.Option(help="Share of questions kept for exploring; fixed by the first run (.25).")
     ] = None,
@@ -180,6 +209,8 @@ def calibrate_command(
             confidence=confidence,
             drawn=drawn.value,
             exact_rung=exact_rung or None,  # type: ignore[arg-type]
+            rules=_rules(rules),
+            locale=locale,
             hand_set=HandSet(pass_at, fail_below, _user(), because),
             development=development,
             kind=kind.value if kind else None,

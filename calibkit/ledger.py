@@ -42,6 +42,10 @@ class Configuration(_Event):
     """Fingerprint of the embedding model, for scorers that use one."""
     exact_rung: int | None = None
     """The rung of the stage `exact`; None for none."""
+    rules: tuple[str, ...] = ()
+    """The hard rules before the bands."""
+    stages: str | None = None
+    """Fingerprint of the deterministic stages and their locale, where there are more than `exact` without a locale."""
     normalizer_version: int
     precision: float
     """1 - alpha on the pass side."""
@@ -53,7 +57,9 @@ class Configuration(_Event):
     @property
     def key(self) -> str:
         """A short hash of the content."""
-        content = json.dumps(self.model_dump(), sort_keys=True)
+        # What is not set is no part of the content: a configuration of an older calibkit keeps its key.
+        added = {name for name in ("rules", "stages") if not getattr(self, name)}
+        content = json.dumps(self.model_dump(exclude=added), sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()[:16]
 
     @property
@@ -63,8 +69,10 @@ class Configuration(_Event):
 
     def __str__(self) -> str:
         fail = "" if self.fail_precision is None else f", fail precision {self.fail_precision:g}"
-        rung = "" if self.exact_rung == 3 else f", exact rung {self.exact_rung or 'none'}"
-        return f"{self.scorer}, precision {self.precision:g}{fail}{rung}"
+        rung = "" if self.exact_rung == 4 else f", exact rung {self.exact_rung or 'none'}"
+        names = ", ".join(self.rules) if len(self.rules) < 5 else f"{len(self.rules)}"
+        rules = f", rules: {names}" if self.rules else ""
+        return f"{self.scorer}, precision {self.precision:g}{fail}{rung}{rules}"
 
 
 class SetMade(_Event):

@@ -11,7 +11,18 @@ from typing import Any, Final
 
 from calibkit.normalize import normalize
 
-KNOWN_KEYS: Final = ("id", "group", "question", "references", "candidate", "acceptable", "tags", "fields", "meta")
+KNOWN_KEYS: Final = (
+    "id",
+    "group",
+    "question",
+    "references",
+    "candidate",
+    "acceptable",
+    "tags",
+    "fields",
+    "checks",
+    "meta",
+)
 
 ACCEPTABLE_WORDS: Final = frozenset({"yes", "true", "1", "1.0"})
 NOT_ACCEPTABLE_WORDS: Final = frozenset({"no", "false", "0", "0.0"})
@@ -69,6 +80,9 @@ class AnswerPair:
     """What the person said; None means "cannot say" where the pair is labelled."""
     tags: tuple[str, ...] = ()
     fields: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    """How the fields of a structured answer are compared, by JSON Pointer."""
+    checks: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    """Plain checks of this case, as in {"max_length": 200}."""
     meta: Mapping[str, Any] = field(default_factory=dict, compare=False)
     extra: Mapping[str, Any] = field(default_factory=dict, compare=False)
     """The record's other keys, kept as they were."""
@@ -185,6 +199,7 @@ def read_pair(
         acceptable=acceptable,
         tags=_tags(record.get("tags")),
         fields=_mapping(record, "fields"),
+        checks=_mapping(record, "checks"),
         meta=_mapping(record, "meta"),
         extra={key: value for key, value in record.items() if key not in KNOWN_KEYS},
     )
@@ -352,9 +367,11 @@ def fingerprint(pairs: Iterable[AnswerPair], *, labels: bool = False) -> str:
     digests = []
     for pair in pairs:
         content: list[object] = [pair.id, pair.group, pair.question, sorted(pair.references), pair.candidate]
+        if pair.fields or pair.checks:
+            content += [dict(pair.fields), dict(pair.checks)]
         if labels:
             content += [pair.labelled, pair.acceptable]
-        digests.append(hashlib.sha256(json.dumps(content).encode()).digest())
+        digests.append(hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).digest())
     return "sha256:" + hashlib.sha256(b"".join(sorted(digests))).hexdigest()
 
 

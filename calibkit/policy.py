@@ -10,6 +10,7 @@ import hashlib
 import io
 import json
 import math
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final, Literal
@@ -29,9 +30,15 @@ from ruamel.yaml.nodes import MappingNode, Node, SequenceNode
 from ruamel.yaml.representer import RoundTripRepresenter
 
 from calibkit.bands import Bands, FailEvidence, PassEvidence
+from calibkit.checks import parse_checks
+from calibkit.judge import Aggregate, PromptKind, build_prompt, prompt_hash
 from calibkit.normalize import NORMALIZER_VERSION
-from calibkit.pairs import InputError
+from calibkit.pairs import AnswerPair, InputError
+from calibkit.replies import PASS_AT, Criterion, ReplyForm
+from calibkit.rules import RULES_VERSION, RuleName, RuleSettings, check_languages
 from calibkit.scorers import EMBEDDING_SCORERS, LEXICAL_SCORERS, CosineScorer
+from calibkit.structured import FIELDS_VERSION, parse_strategies, parse_strategy
+from calibkit.values.reading import parse_locale
 
 SCHEMA: Final = "calibkit/policy/1"
 TOOL: Final = "calibkit 0.1.0"
@@ -68,7 +75,7 @@ class ExactStage(_Part):
     """Passes answers whose normal form is a reference's."""
 
     stage: Literal["exact"]
-    rung: Annotated[int, Field(ge=1, le=3)] = 3
+    rung: Annotated[int, Field(ge=1, le=4)] = 3
     version: int = NORMALIZER_VERSION
     """Of the normaliser."""
 
@@ -78,12 +85,64 @@ class ExactStage(_Part):
         return self
 
 
+class FieldsStage(_Part):
+    """Compares structured answers (JSON) with structured references, field by field."""
+
+    stage: Literal["fields"]
+    fields: dict[str, Any] = {}
+    """How fields are compared, by JSON Pointer, as in {/total: number}; a pair's own come on top."""
+    default: Any = None
+    """How all others are; None: numbers as numbers, all else exactly."""
+    extra: Literal["allowed", "forbidden"] = "allowed"
+    """Whether an answer may hold more fields than the reference."""
+    pass_at_or_above: Annotated[float, Field(ge=0, le=1)] = 1.0
+    """The weighted score of the soft fields from which an answer passes whose hard fields all do."""
+    version: int = FIELDS_VERSION
+
+    @model_validator(mode="after")
+    def _check(self) -> FieldsStage:
+        _check_version("fields", self.version, FIELDS_VERSION)
+        parse_strategies(self.fields, "fields")
+        if self.default is not None:
+            parse_strategy(self.default, "default")
+        return self
+
+
 class RulesStage(_Part):
-    """Hard field rules."""
+    """Fails answers whose values, polarity or form contradict the reference; passes abstentions where they are due."""
 
     stage: Literal["rules"]
-    rules: list[str]
-    version: int = 1
+    rules: list[RuleName]
+    settings: RuleSettings = RuleSettings()
+    """What the value rules do where texts differ in something else than the value."""
+    checks: dict[str, Any] = {}
+    """Plain checks of every case, as in {max_length: 200}; a pair's own come on top."""
+    abstentions: list[str] = []
+    """Further texts by which an answer says that it is not known."""
+    version: int = RULES_VERSION
+
+    @model_validator(mode="after")
+    def _check(self) -> RulesStage:
+        _check_version("rules", self.version, RULES_VERSION)
+        if twice := [name for name, count in Counter(self.rules).items() if count > 1]:
+            raise ValueError(f"the rule {twice[0]!r} stands twice; remove one")
+        parse_checks(self.checks, "checks")
+        return self
+
+    @classmethod
+    def from_yaml(cls, text: str, place: str = "rules") -> RulesStage:
+        """Read the stage alone, as it stands in a policy; the key `stage` may be left out.
+
+        Raises
+        ------
+        InputError
+            With place, line, what is wrong and the cure.
+        """
+        content = {"stage": "rules"} | _parse(text, place, "this is no rules stage; it begins with 'rules: [...]'")
+        try:
+            return cls.model_validate(content)
+        except ValidationError as error:
+            raise InputError(f"{place}: {_explain(error, text)}") from None
 
 
 class BandsStage(_Part):
@@ -119,16 +178,49 @@ class BandsStage(_Part):
         return Bands(self.pass_at_or_above, self.fail_below)
 
 
+class JudgeCriterion(_Part):
+    """One thing that a rubric judge scores."""
+
+    name: str
+    text: str
+    weight: _Finite = 1.0
+
+
 class JudgeStage(_Part):
-    """Asks a judge."""
+    """Asks a judge about what is left."""
 
     stage: Literal["judge"]
-    pass_at_or_above: _Finite
-    votes: int = 1
-    reply: Literal["json", "yes_no"] = "json"
+    model: str | None = None
+    """The judge that the threshold was set for; None: any."""
+    prompt: PromptKind = "equivalence"
+    prompt_hash: str | None = None
+    """Of the prompt's text: reading refuses another one."""
+    criteria: list[JudgeCriterion] = []
+    """What a rubric scores."""
+    reply: ReplyForm = "json"
+    pass_at_or_above: Annotated[float, Field(gt=0, le=1)] = PASS_AT
+    votes: Annotated[int, Field(ge=1, le=99)] = 1
+    retries: Annotated[int, Field(ge=0, le=9)] = 1
+    """How often a reply that cannot be read is asked for again."""
+    aggregate: Aggregate = "majority"
+
+    @model_validator(mode="after")
+    def _check(self) -> JudgeStage:
+        if self.prompt_hash not in (None, prompt_hash(self.prompt)):
+            raise ValueError(
+                f"the policy was made with another prompt {self.prompt!r} ({self.prompt_hash}) than this calibkit has "
+                f"({prompt_hash(self.prompt)}); measure the judge again, or install the calibkit that made it"
+            )
+        build_prompt(AnswerPair("a", ("a",), "a"), self.prompt, self.rubric, reply=self.reply)  # refuses what cannot be
+        return self
+
+    @property
+    def rubric(self) -> list[Criterion]:
+        """The criteria, as the judge takes them."""
+        return [Criterion(each.name, each.text, each.weight) for each in self.criteria]
 
 
-Stage = Annotated[ExactStage | RulesStage | BandsStage | JudgeStage, Field(discriminator="stage")]
+Stage = Annotated[ExactStage | FieldsStage | RulesStage | BandsStage | JudgeStage, Field(discriminator="stage")]
 
 
 class Histogram(_Part):
@@ -229,15 +321,19 @@ which reads calibkit/policy/1; update calibkit
     @model_validator(mode="after")
     def _check(self) -> Policy:
         names = [stage.stage for stage in self.stages]
-        order = [name for name in ("exact", "rules", "bands", "judge") if name in names]
+        order = [name for name in ("exact", "fields", "rules", "bands", "judge") if name in names]
         if names != order:
             raise ValueError(f"the stages are {', '.join(names)}; each may stand once, in the order {', '.join(order)}")
+        if self.locale is not None:
+            parse_locale(self.locale)
+        if (stage := self.rules_stage) is not None:
+            check_languages(stage.rules, self.locale)
         if self.evidence is not None:
             self._check_evidence(self.evidence)
         return self
 
     def _check_evidence(self, evidence: Evidence) -> None:
-        if evidence.stages != fingerprint_stages(self.stages):
+        if evidence.stages != fingerprint_stages(self.stages, self.locale):
             raise ValueError("the evidence belongs to other stages than these; calibrate again, or remove the evidence")
         bands = self.bands_stage.bands if self.bands_stage else Bands(None, None)
         sides: list[tuple[str, PassEvidence | FailEvidence, float | None, int]] = [
@@ -261,6 +357,21 @@ which reads calibkit/policy/1; update calibkit
     def bands_stage(self) -> BandsStage | None:
         """The bands, where the policy has any."""
         return next((stage for stage in self.stages if isinstance(stage, BandsStage)), None)
+
+    @property
+    def fields_stage(self) -> FieldsStage | None:
+        """How structured answers are compared, where the policy says so."""
+        return next((stage for stage in self.stages if isinstance(stage, FieldsStage)), None)
+
+    @property
+    def rules_stage(self) -> RulesStage | None:
+        """The hard rules, where the policy has any."""
+        return next((stage for stage in self.stages if isinstance(stage, RulesStage)), None)
+
+    @property
+    def judge_stage(self) -> JudgeStage | None:
+        """The judge, where the policy asks one."""
+        return next((stage for stage in self.stages if isinstance(stage, JudgeStage)), None)
 
     @property
     def certified(self) -> bool:
@@ -293,19 +404,7 @@ which reads calibkit/policy/1; update calibkit
         InputError
             With place, line, what is wrong and the cure.
         """
-        _refuse_what_no_policy_needs(text, place)
-        try:
-            content = _yaml("safe").load(text)
-        except MarkedYAMLError as error:
-            mark = error.problem_mark or error.context_mark
-            line = f"line {mark.line + 1}: " if mark else ""
-            what = " ".join(str(error.problem or error).split())
-            raise InputError(f"{place}: {line}{what}; mend the YAML") from None
-        except (YAMLError, ValueError, RecursionError) as error:
-            what = " ".join(str(error).split())
-            raise InputError(f"{place}: this is no YAML text: {what}") from None
-        if not isinstance(content, dict):
-            raise InputError(f"{place}: this is no policy; a policy begins with 'schema: {SCHEMA}'")
+        content = _parse(text, place, f"this is no policy; a policy begins with 'schema: {SCHEMA}'")
         schema = content.get("schema")
         if isinstance(schema, str) and schema != SCHEMA:
             raise InputError(f"{place}: line {_line(text, ('schema',))}: {_other_schema(schema)}")
@@ -319,7 +418,7 @@ which reads calibkit/policy/1; update calibkit
         content = self.model_dump(by_alias=True, exclude_none=True)
         content["stages"] = [
             # A missing threshold would be an unknown one: null says that there is none.
-            stage.model_dump(exclude_none=True) | _thresholds(stage)
+            stage.model_dump(exclude_none=True, exclude=_unset(stage)) | _thresholds(stage)
             for stage in self.stages
         ]
         if self.evidence is not None:
@@ -342,19 +441,19 @@ which reads calibkit/policy/1; update calibkit
         return schema
 
 
-def fingerprint_stages(stages: Sequence[Stage]) -> str:
-    """Hash what the stages before a judge do, but for their thresholds.
+def fingerprint_stages(stages: Sequence[Stage], locale: str | None = None) -> str:
+    """Hash what the stages before a judge do, in which locale, but for their thresholds.
 
     >>> one = ExactStage(stage="exact", rung=3)
     >>> fingerprint_stages([one]) == fingerprint_stages([one.model_copy(update={"rung": 2})])
     False
     """
-    content = []
+    content: list[Any] = [] if locale is None else [locale]
     for stage in stages:
         if not isinstance(stage, JudgeStage):
             record = stage.model_dump()
-            for key in ("pass_at_or_above", "fail_below"):
-                record.pop(key, None)
+            if isinstance(stage, BandsStage):
+                del record["pass_at_or_above"], record["fail_below"]
             if record.get("model"):
                 del record["model"]["device"]
             content.append(record)
@@ -365,6 +464,15 @@ def _thresholds(stage: Any) -> dict[str, float | None]:
     if not isinstance(stage, BandsStage):
         return {}
     return {"pass_at_or_above": stage.pass_at_or_above, "fail_below": stage.fail_below}
+
+
+def _unset(stage: Any) -> set[str]:
+    """What need not be written, since nobody set it."""
+    kept = {"stage", "rules", "version", "pass_at_or_above", "votes"}
+    if not isinstance(stage, FieldsStage | RulesStage | JudgeStage):
+        return set()
+    fields = type(stage).model_fields.items()
+    return {name for name, field in fields if getattr(stage, name) == field.default} - kept
 
 
 def _check_version(what: str, written: int, current: int) -> None:
@@ -400,6 +508,23 @@ def _yaml(kind: Literal["safe", "rt"]) -> YAML:
     yaml.width = 1_000_000
     yaml.indent(mapping=2, sequence=4, offset=2)
     return yaml
+
+
+def _parse(text: str, place: str, what_else: str) -> dict[str, Any]:
+    _refuse_what_no_policy_needs(text, place)
+    try:
+        content = _yaml("safe").load(text)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = f"line {mark.line + 1}: " if mark else ""
+        what = " ".join(str(error.problem or error).split())
+        raise InputError(f"{place}: {line}{what}; mend the YAML") from None
+    except (YAMLError, ValueError, RecursionError) as error:
+        what = " ".join(str(error).split())
+        raise InputError(f"{place}: this is no YAML text: {what}") from None
+    if not isinstance(content, dict):
+        raise InputError(f"{place}: {what_else}")
+    return content
 
 
 _LONGEST: Final = 1_000_000
@@ -483,7 +608,10 @@ def _explain(error: ValidationError, text: str) -> str:
     faults = error.errors()
     fault = faults[0]
     path = tuple(fault["loc"])
-    where = ".".join(str(step) for step in path if step not in ("exact", "rules", "bands", "judge")) or "the policy"
+    where = (
+        ".".join(str(step) for step in path if step not in ("exact", "fields", "rules", "bands", "judge"))
+        or "the policy"
+    )
     more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
     match fault["type"]:
         case "extra_forbidden":

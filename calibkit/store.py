@@ -27,7 +27,7 @@ from calibkit.pairs import (
     counted,
     read_pair,
 )
-from calibkit.policy import Policy
+from calibkit.policy import Policy, RulesStage
 
 _SHOWN: Final = 10
 """How many bad rows a message spells out."""
@@ -491,10 +491,23 @@ def load_policy(path: str | os.PathLike[str]) -> Policy:
     InputError
         With file, line, what is wrong and the cure.
     """
-    path = Path(path)
+    return Policy.from_yaml(_read_text(Path(path)), str(path))
+
+
+def load_rules(path: str | os.PathLike[str]) -> RulesStage:
+    """Read a rules stage from a file of its own.
+
+    Raises
+    ------
+    InputError
+        With file, line, what is wrong and the cure.
+    """
+    return RulesStage.from_yaml(_read_text(Path(path)), str(path))
+
+
+def _read_text(path: Path) -> str:
     with _reading(path):
-        text = "".join(line for _, line in _lines(path))
-    return Policy.from_yaml(text, str(path))
+        return "".join(line for _, line in _lines(path))
 
 
 def ledger_path(pairs: PairSet) -> Path | None:

@@ -401,7 +401,7 @@ BY_HAND = {"certified": False, "reason": "0.4 was set by hand"}
         ({}, f"With 90 % confidence {PASSES} {DESK}; {ALL}"),
         (
             {"bands": Bands(None, None)},
-            "With 90 % confidence fewer than 5 % of the answers that this policy passes as exact (it passes no others) "
+            "With 90 % confidence fewer than 5 % of the answers that this policy passes before any score (it passes no others) "
             f"would be rejected {DESK}; {ALL}",
         ),
         (

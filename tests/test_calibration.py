@@ -78,7 +78,7 @@ def test_exact_answers_stand_before_the_score(write_pairs, clear_cut):
     assert found.policy.evidence.pass_.by_stage["exact"] == (10, 2)
     assert np.isinf(found.ranking.place).sum() == 10
     alone = calibrate(memory(clear_cut), precision=0.9, development=0, exact_rung=None)
-    assert [stage.stage for stage in alone.policy.stages] == ["bands"]
+    assert [stage.stage for stage in alone.policy.stages] == ["rules", "bands"]
     assert np.isfinite(alone.ranking.place).all()
 
 
@@ -135,7 +135,10 @@ def test_another_configuration_needs_a_plan(write_pairs, clear_cut):
     evidence = second.policy.evidence
     assert second.policy.certified is False
     assert second.pass_certificate is None
-    assert "the ledger plans 1 configuration and has declared it (token_recall, precision 0.9)" in evidence.pass_.reason
+    assert (
+        "the ledger plans 1 configuration and has declared it (token_recall, precision 0.9, rules: 10)"
+        in evidence.pass_.reason
+    )
     assert (evidence.pass_.above, evidence.labels.acceptable, evidence.curve) == (None, None, None)
     assert len(second.ranking.place) == evidence.labels.development
     assert second.policy.bands_stage.pass_at_or_above is None
@@ -156,7 +159,7 @@ def test_relabelling_is_another_look(write_pairs, clear_cut):
     clear_cut[0]["acceptable"] = True
     found = calibrate(load_pairs(write_pairs(clear_cut)), precision=0.9)
     assert found.policy.certified is False
-    assert "the 1 planned look of this configuration (token_recall, precision 0.9) is used" in (
+    assert "the 1 planned look of this configuration (token_recall, precision 0.9, rules: 10) is used" in (
         found.policy.evidence.pass_.reason
     )
 
@@ -367,11 +370,25 @@ def test_shares_lie_between_0_and_1(clear_cut, name, share):
 def test_unscored_pairs_stand_in_no_ranking_and_are_told(clear_cut):
     for record in clear_cut[:7]:
         record["references"] = []
-    found = calibrate(memory(clear_cut), precision=0.9, development=0)
+    found = calibrate(memory(clear_cut), precision=0.9, development=0, rules=())
     assert len(found.ranking.place) == 93
     assert found.pass_certificate.n == 93
     assert found.policy.evidence.pool.unscored == 7
     assert "7 of 100 pairs are unscored (no references); they go to review" in found.notes
+
+
+def test_an_answer_to_a_question_without_one_is_decided_by_a_rule(clear_cut):
+    for record in clear_cut[:7]:
+        record["references"] = []
+    found = calibrate(memory(clear_cut), precision=0.9, development=0)
+    assert len(found.ranking.place) == 100
+    assert found.ranking.stage.count("rule:abstention") == 7
+    assert np.isneginf(found.ranking.place).sum() == 7
+    told = "7 of 100 pairs are unscored (no references); what no rule decides of them goes to review"
+    assert told in found.notes
+    # That rules fail answers is told, and is not promised.
+    assert found.policy.evidence.fail.by_stage == {"rule:abstention": (7, 5)}
+    assert "What it fails is not certified: not asked for" in found.policy.evidence.sentence
 
 
 def test_an_embedding_policy_names_its_model(clear_cut, tmp_path):

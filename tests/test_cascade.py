@@ -7,7 +7,7 @@ import pytest
 from calibkit.cascade import Cascade, Fault, exact_match
 from calibkit.pairs import AnswerPair, InputError, SetupError
 from calibkit.policy import Policy
-from calibkit.scorers import Scores
+from calibkit.scorers import LEXICAL_SCORERS, Scores
 from calibkit.testing import HashEmbedder
 
 
@@ -81,12 +81,66 @@ def test_a_policy_without_bands_leaves_the_rest_to_review():
     ]
 
 
-@pytest.mark.parametrize("stage", ["{stage: judge, pass_at_or_above: 0.8}", "{stage: rules, rules: [number]}"])
-def test_stages_that_are_not_built_are_refused_by_name(stage):
-    name = stage.split(",")[0].removeprefix("{stage: ")
-    document = Policy.from_yaml(f"schema: calibkit/policy/1\nname: p\nstages:\n  - {stage}\n")
-    with pytest.raises(InputError, match=f"the policy 'p' has the stage '{name}', which this calibkit does not know"):
-        Cascade(document)
+def with_stages(*stages, locale="en_US"):
+    return Policy.from_yaml(
+        f"schema: calibkit/policy/1\nname: p\nlocale: {locale}\nstages:\n"
+        + "".join(f"  - {stage}\n" for stage in stages)
+    )
+
+
+BANDS = "{stage: bands, scorer: {name: token_recall, version: 1}, pass_at_or_above: 0.5, fail_below: null}"
+
+
+def test_a_rule_decides_before_the_score_and_is_named():
+    cascade = Cascade(with_stages("{stage: exact, rung: 4}", "{stage: rules, rules: [date, money]}", BANDS))
+    verdict = cascade.grade(references=["It ships on 12 March 2026."], candidate="It ships on 13 March 2026.")
+    assert (verdict.outcome, verdict.stage, verdict.score) == ("fail", "rule:date", None)
+    assert verdict.reason == "the reference says '12 March 2026', the answer '13 March 2026'"
+    verdict = cascade.grade(references=["It ships on 12 March 2026."], candidate="it ships on 2026-03-12")
+    assert (verdict.outcome, verdict.stage) == ("pass", "exact")
+    verdict = cascade.grade(references=["It ships on 12 March 2026."], candidate="On 12 March 2026 it ships.")
+    assert (verdict.outcome, verdict.stage) == ("pass", "bands")
+
+
+def test_abstentions_are_decided_by_their_rule():
+    cascade = Cascade(with_stages("{stage: rules, rules: [abstention], abstentions: [pass the salt]}", BANDS))
+    for references, candidate, outcome in (
+        ([], "I don't know.", "pass"),
+        ([], "Pass the salt!", "pass"),
+        ([], "20 euros", "fail"),
+        (["20 euros"], "I don't know.", "fail"),
+    ):
+        verdict = cascade.grade(references=references, candidate=candidate)
+        assert (verdict.outcome, verdict.stage) == (outcome, "rule:abstention")
+    assert cascade.grade(references=["20 euros"], candidate="20 euros").stage == "bands"
+
+
+class Counting:
+    """A scorer that remembers what it was asked."""
+
+    name, version = "token_recall", 1
+
+    def __init__(self):
+        self.seen = []
+
+    def score(self, pairs):
+        self.seen += [pair.id for pair in pairs]
+        return LEXICAL_SCORERS["token_recall"].score(pairs)
+
+
+def test_nothing_is_scored_that_a_rule_decided():
+    scorer = Counting()
+    cascade = Cascade(with_stages("{stage: exact, rung: 3}", "{stage: rules, rules: [number]}", BANDS), scorer=scorer)
+    answers = [AnswerPair("wrong", ("12",), "13"), AnswerPair("open", ("12",), "twelve, I think")]
+    assert [verdict.stage for verdict in cascade.grade_all(answers)] == ["rule:number", "bands"]
+    assert scorer.seen == ["open"]
+
+
+def test_a_rule_that_does_not_know_the_language_is_refused_by_name():
+    with pytest.raises(InputError, match=r"negation.*German|German.*negation|de"):
+        with_stages("{stage: rules, rules: [negation]}", locale="de_DE")
+    with pytest.raises(InputError, match="there is no locale 'xx_YY'"):
+        with_stages("{stage: rules, rules: [number]}", locale="xx_YY")
 
 
 class Fragile:

@@ -23,7 +23,7 @@ from calibkit.pairs import AnswerPair
 
 MADE = SetMade(name="desk", salt="s", development=0.25)
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-RECALL = Configuration(scorer="token_recall", scorer_version=1, exact_rung=3, normalizer_version=1, precision=0.95)
+RECALL = Configuration(scorer="token_recall", scorer_version=1, exact_rung=4, normalizer_version=1, precision=0.95)
 ROUGE = RECALL.model_copy(update={"scorer": "rouge1"})
 
 

@@ -53,7 +53,7 @@ evidence:
   sentence: "With 90 % confidence."
 """
 
-FULL = FULL.replace("STAGES", fingerprint_stages(Policy.from_yaml(FULL.partition("evidence:")[0]).stages))
+FULL = FULL.replace("STAGES", fingerprint_stages(Policy.from_yaml(FULL.partition("evidence:")[0]).stages, "en_US"))
 
 
 def refusal(text):
@@ -153,7 +153,7 @@ def test_yaml_is_1_2_where_no_is_a_text():
             "stage: exakt",
             "line 4: stages.0: unknown stage exakt; a stage is one of 'exact', 'rules', 'bands', 'judge'",
         ),
-        ("rung: 3", "rung: 4", "line 4: stages.0.rung is 4: input should be less than or equal to 3"),
+        ("rung: 3", "rung: 5", "line 4: stages.0.rung is 5: input should be less than or equal to 4"),
         (
             "name: rouge1, version: 1",
             "name: rouge1, version: 7",
