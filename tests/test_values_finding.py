@@ -48,7 +48,7 @@ def test_what_two_countries_read_differently_is_ambiguous_without_a_locale():
 
 @pytest.mark.parametrize("unit", ["7", ",", "1,", "not ", "five ", "$", "march ", "a-1 ", "(", "5'", "x@y.z ", "⟦1⟧"])
 def test_long_runs_go_through(unit):
-    text = unit * (200_000 // len(unit))
+    text = unit * (20_000 // len(unit))
     find_values(normalize(text, 1), "en_US")
     normalize(text, 4, "en_US")
 

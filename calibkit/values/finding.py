@@ -165,6 +165,8 @@ def find_values(text: str, locale: str | None = None) -> tuple[Found, ...]:
         hot = hot_places[next_hot] < stop
         if not hot and (word := chunk.group().strip(_MARKS)).isalpha() and word.casefold() not in tables.by_word:
             continue
+        if stop - start > _LONGEST_WORD and chunk.group().isascii():
+            stop = start + 1  # no text: at most an address
         for token in _START.finditer(text, max(start, end), stop):
             if token.start() < end:
                 continue
@@ -177,6 +179,7 @@ def find_values(text: str, locale: str | None = None) -> tuple[Found, ...]:
     return tuple(found)
 
 
+_LONGEST_WORD: Final = 2_000
 _MARKS: Final = ".,;:!?\"'()[]"
 
 
