@@ -108,14 +108,15 @@ _LADDER = (unify, _fold_case, _strip_marks)
 
 # A value in canonical form is written in brackets that keep it whole: "1.234" alone would read as 1234 elsewhere.
 _WRITTEN_VALUE = re.compile("(⟦[^⟦⟧]*⟧)")
+_MOST_PASSES = 20
 _VALUE_MARK = "\U0010fffd"
 
 
 def _write_values(text: str, locale: str | None) -> str:
-    previous = None
-    while text != previous:  # folding case may make a value of what stood between two others
-        previous = text
-        text = _write_values_once(unify(text), locale)
+    for _ in range(_MOST_PASSES):  # folding case may make a value of what stood between two others
+        previous, text = text, _write_values_once(unify(text), locale)
+        if text == previous:
+            break
     return text
 
 

@@ -166,7 +166,7 @@ def find_values(text: str, locale: str | None = None) -> tuple[Found, ...]:
         if not hot and (word := chunk.group().strip(_MARKS)).isalpha() and word.casefold() not in tables.by_word:
             continue
         if stop - start > _LONGEST_WORD and chunk.group().isascii():
-            stop = start + 1  # no text: at most an address
+            continue  # no text
         for token in _START.finditer(text, max(start, end), stop):
             if token.start() < end:
                 continue
