@@ -30,6 +30,7 @@ from calibkit.cascade import Cascade
 from calibkit.certificate import Certificate
 from calibkit.curve import Curve, compute_curve
 from calibkit.embedding import Embedding, load_embedder
+from calibkit.judge import Judge
 from calibkit.ledger import (
     DEFAULT_DEVELOPMENT,
     Accounting,
@@ -291,6 +292,7 @@ def load_cascade(
     *,
     model_folder: str | os.PathLike[str] | None = None,
     device: str = "cpu",
+    judge: Judge | Callable[[str], str] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Cascade:
     """Make a policy ready to grade, with the model that it names.
@@ -303,6 +305,8 @@ def load_cascade(
         Where the model lies, for models that neither a package nor the hub can give.
     device
         Where the model runs.
+    judge
+        Who is asked about what is left (see `calibkit.judge_client.open_judge`), or a function from prompt to reply.
     progress
         Called with (done, total) while texts are embedded.
 
@@ -325,7 +329,7 @@ def load_cascade(
             device=device,
             progress=progress,
         )
-    return Cascade(policy, embedder=embedder)
+    return Cascade(policy, embedder=embedder, judge=judge)
 
 
 # --- the ledger -------------------------------------------------------------------------------------

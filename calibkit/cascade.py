@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
-import threading
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Final, Literal
 
+from calibkit.asking import ask_judge
 from calibkit.checks import Check, parse_checks, run_checks
-from calibkit.judge import Ballot, Judge, as_judge, build_prompt, vote
+from calibkit.judge import Ballot, Judge, as_judge
 from calibkit.normalize import normalize
 from calibkit.pairs import AnswerPair, InputError, SetupError
 from calibkit.policy import BandsStage, ExactStage, FieldsStage, JudgeStage, Policy, RulesStage
@@ -324,30 +323,9 @@ class Cascade:
     def _by_judge(self, pairs: Sequence[AnswerPair], scored: Sequence[Verdict]) -> list[Verdict]:
         if self.judge is None:
             return [replace(verdict, reason=f"{verdict.reason}; no judge was given") for verdict in scored]
-        ballots = _run(self._vote_on(pairs, self.judge))
+        assert self._judge_stage is not None
+        ballots = ask_judge(pairs, self.judge, self._judge_stage)
         return [self._judged(before, ballot) for before, ballot in zip(scored, ballots, strict=True)]
-
-    async def _vote_on(self, pairs: Sequence[AnswerPair], judge: Judge) -> list[Ballot]:
-        stage = self._judge_stage
-        assert stage is not None
-
-        async def ask(pair: AnswerPair) -> Ballot:
-            prompt = build_prompt(pair, stage.prompt, stage.rubric, reply=stage.reply)
-            return await vote(
-                judge,
-                prompt,
-                key=pair.id,
-                votes=stage.votes,
-                retries=stage.retries,
-                reply=stage.reply,
-                pass_at=stage.pass_at_or_above,
-                aggregate=stage.aggregate,
-                criteria=stage.rubric,
-            )
-
-        async with asyncio.TaskGroup() as group:  # one that cannot go on stops the others
-            tasks = [group.create_task(ask(pair)) for pair in pairs]
-        return [task.result() for task in tasks]
 
     def _judged(self, before: Verdict, ballot: Ballot) -> Verdict:
         assert self.judge is not None
@@ -404,28 +382,6 @@ class Cascade:
 
 def _passes(report: StructuredReport, least: float) -> bool:
     return report.outcome == "pass" and (report.score is None or report.score >= least)
-
-
-def _run(work: Coroutine[Any, Any, list[Ballot]]) -> list[Ballot]:
-    """Wait for what is to be asked, on a loop of its own: a notebook's is running already.
-
-    The loop stays, since a client keeps its connections between calls.
-    """
-    waiting = asyncio.run_coroutine_threadsafe(work, _loop())
-    try:
-        return waiting.result()
-    except BaseExceptionGroup as group:
-        raise group.exceptions[0] from None
-    except BaseException:
-        waiting.cancel()
-        raise
-
-
-@lru_cache(maxsize=1)
-def _loop() -> asyncio.AbstractEventLoop:
-    loop = asyncio.new_event_loop()
-    threading.Thread(target=loop.run_forever, name="calibkit judge", daemon=True).start()
-    return loop
 
 
 def _checked(embedder: Embedder | None, stage: BandsStage) -> Embedder | None:

@@ -234,7 +234,7 @@ class LabelLog:
             if of in undone:
                 earlier: Undone = undone[of]
                 return earlier
-            last = of or next((event.uid for event in reversed(live(events))), None)
+            last = next((event.uid for event in reversed(live(events))), None) if of is None else of
             if last not in labels:
                 raise Refused(f"{self.path}: there is no label {last or ''!r} to take back; label again instead")
             return _made(Undone, uid=uid or uuid.uuid4().hex, at=at or _now(), of=last)

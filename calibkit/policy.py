@@ -138,7 +138,7 @@ class RulesStage(_Part):
         InputError
             With place, line, what is wrong and the cure.
         """
-        content = {"stage": "rules"} | _parse(text, place, "this is no rules stage; it begins with 'rules: [...]'")
+        content = {"stage": "rules"} | read_yaml(text, place, "this is no rules stage; it begins with 'rules: [...]'")
         try:
             return cls.model_validate(content)
         except ValidationError as error:
@@ -404,7 +404,7 @@ which reads calibkit/policy/1; update calibkit
         InputError
             With place, line, what is wrong and the cure.
         """
-        content = _parse(text, place, f"this is no policy; a policy begins with 'schema: {SCHEMA}'")
+        content = read_yaml(text, place, f"this is no policy; a policy begins with 'schema: {SCHEMA}'")
         schema = content.get("schema")
         if isinstance(schema, str) and schema != SCHEMA:
             raise InputError(f"{place}: line {_line(text, ('schema',))}: {_other_schema(schema)}")
@@ -510,7 +510,14 @@ def _yaml(kind: Literal["safe", "rt"]) -> YAML:
     return yaml
 
 
-def _parse(text: str, place: str, what_else: str) -> dict[str, Any]:
+def read_yaml(text: str, place: str, what_else: str) -> dict[str, Any]:
+    """Read a mapping, as strictly as a policy.
+
+    Raises
+    ------
+    InputError
+        With place, line, what is wrong and the cure; `what_else` says what the text should be where it is no mapping.
+    """
     _refuse_what_no_policy_needs(text, place)
     try:
         content = _yaml("safe").load(text)

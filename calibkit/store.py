@@ -391,8 +391,12 @@ def _refuse_repeated_ids(lines_of: Mapping[str, Sequence[int]], given: set[str],
         )
 
 
-def iter_answers(path: str | os.PathLike[str], columns: Columns | None = None) -> Iterator[AnswerPair | Fault]:
+def iter_answers(
+    path: str | os.PathLike[str], columns: Columns | None = None, *, labels: bool = False
+) -> Iterator[AnswerPair | Fault]:
     """Read answers one by one, for grading; a row that is no pair becomes a Fault in its place.
+
+    Labels are read where they are asked for; one that is no label is none.
 
     Raises
     ------
@@ -406,9 +410,18 @@ def iter_answers(path: str | os.PathLike[str], columns: Columns | None = None) -
             if isinstance(record, RowFault):
                 raise record
             if not columns.leaves_out(record):
-                yield read_pair(columns.arrange(record), with_label=False)
+                yield _read_answer(columns.arrange(record), columns, labels)
         except RowFault as fault:
             yield Fault(_given_id(record, columns) or f"{file.name}:{number}", f"{file}:{number}: {fault}")
+
+
+def _read_answer(record: Mapping[str, Any], columns: Columns, labels: bool) -> AnswerPair:
+    try:
+        return read_pair(record, with_label=labels, label_words=columns.labels)
+    except RowFault as fault:
+        if not labels or fault.field != "acceptable":
+            raise
+    return read_pair(record, with_label=False)
 
 
 def _given_id(record: dict[str, Any] | RowFault, columns: Columns) -> str | None:
@@ -491,7 +504,7 @@ def load_policy(path: str | os.PathLike[str]) -> Policy:
     InputError
         With file, line, what is wrong and the cure.
     """
-    return Policy.from_yaml(_read_text(Path(path)), str(path))
+    return Policy.from_yaml(read_text(Path(path)), str(path))
 
 
 def load_rules(path: str | os.PathLike[str]) -> RulesStage:
@@ -502,10 +515,17 @@ def load_rules(path: str | os.PathLike[str]) -> RulesStage:
     InputError
         With file, line, what is wrong and the cure.
     """
-    return RulesStage.from_yaml(_read_text(Path(path)), str(path))
+    return RulesStage.from_yaml(read_text(Path(path)), str(path))
 
 
-def _read_text(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """Read a text file.
+
+    Raises
+    ------
+    InputError
+        Where it cannot be read.
+    """
     with _reading(path):
         return "".join(line for _, line in _lines(path))
 

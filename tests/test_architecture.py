@@ -10,7 +10,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "calibkit"
 CORE = (
     "characters", "values", "normalize", "pairs", "polarity", "abstention", "rules", "checks", "structured", "scorers", "curve",
-    "certificate", "ledger", "bands", "replies", "judge", "policy", "cascade", "rates", "grading", "gates", "side_by_side", "blend", "planning", "promises", "review", "agreement",
+    "certificate", "ledger", "bands", "replies", "judge", "policy", "asking", "cascade", "rates", "grading", "gates", "side_by_side", "blend", "planning", "promises", "review", "agreement",
 )  # fmt: skip
 EDGES = (
     "store", "event_log", "label_log", "formats", "model_files", "vector_cache", "embedding", "judge_client", "collect",

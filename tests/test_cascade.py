@@ -131,7 +131,7 @@ class Counting:
 def test_nothing_is_scored_that_a_rule_decided():
     scorer = Counting()
     cascade = Cascade(with_stages("{stage: exact, rung: 3}", "{stage: rules, rules: [number]}", BANDS), scorer=scorer)
-    answers = [AnswerPair("wrong", ("12",), "13"), AnswerPair("open", ("12",), "twelve, I think")]
+    answers = [AnswerPair("wrong", ("12",), "13"), AnswerPair("open", ("12",), "12, I think")]
     assert [verdict.stage for verdict in cascade.grade_all(answers)] == ["rule:number", "bands"]
     assert scorer.seen == ["open"]
 
