@@ -31,6 +31,7 @@ from calibkit.certificate import Certificate
 from calibkit.curve import Curve, compute_curve
 from calibkit.embedding import Embedding, load_embedder
 from calibkit.judge import Judge
+from calibkit.label_log import read_set_labels
 from calibkit.ledger import (
     DEFAULT_DEVELOPMENT,
     Accounting,
@@ -61,6 +62,8 @@ from calibkit.policy import (
     Stage,
     fingerprint_stages,
 )
+from calibkit.review import certifying as queued
+from calibkit.review import grown_groups
 from calibkit.rules import DEFAULT_RULES, RuleName, faults_of_references
 from calibkit.scorers import (
     EMBEDDING_SCORERS,
@@ -236,6 +239,7 @@ def calibrate(
 
     chosen = draw(pairs, book.ledger.set.salt, book.ledger.set.development)
     certifying = [at for at in chosen.certifying if book.ledger.fresh([pairs[at]])]
+    drawn, certifying, queue_notes = _drawn_by_queue(pairs, book.ledger.set.salt, drawn, certifying)
     if new_plan and not certifying and not explore:
         raise InputError(
             f"{path or 'the ledger'}: no label is fresh: all {len(chosen.certifying)} certifying questions stood in an "
@@ -280,11 +284,38 @@ def calibrate(
     notes = (
         *_notes(ranking, scores, embedder, granted, ruled=bool(rules.rules)),
         *_reference_notes(pairs, rules.rules, locale),
+        *queue_notes,
         *_ledger_notes(path, book),
     )
     return Calibration(
         policy, pairs, scores, ranking, ranked, curve, outcome.pass_certificate, outcome.fail_certificate, notes
     )
+
+
+def begin_set(
+    pairs: PairSet,
+    *,
+    development: float | None = None,
+    kind: Literal["collected", "constructed"] | None = None,
+    now: datetime | None = None,
+) -> str:
+    """Fix what must be fixed before any pair is drawn or label seen, and give the set's salt.
+
+    What was fixed before stays.
+
+    Raises
+    ------
+    InputError
+        For pairs that no folder holds, and for other choices than were made.
+    """
+    path = store.ledger_path(pairs)
+    if path is None:
+        raise InputError("pairs made in Python have no ledger; save them as a set first")
+    book = _open_ledger(pairs, path, development, kind, None, None, False, now or datetime.now(UTC))
+    events = [event for event in book.unwritten if isinstance(event, SetMade)]
+    if events:
+        store.append_events(path, events, after=book.n_written)
+    return book.ledger.set.salt
 
 
 def load_cascade(
@@ -398,6 +429,31 @@ def _open_ledger(
         unwritten.append(plan)
         found = Ledger([*found.events, plan])
     return _Book(found, unwritten, n_written)
+
+
+def _drawn_by_queue(
+    pairs: PairSet, salt: str, drawn: Drawn, certifying: list[int]
+) -> tuple[Drawn, list[int], Sequence[str]]:
+    """Of a set whose queues say how its labels were drawn: the completed beginning of its random queues."""
+    if pairs.source is None or not Path(pairs.source).is_dir():
+        return drawn, certifying, ()
+    logs = read_set_labels(pairs.source)
+    if not logs.intact:
+        raise InputError(
+            f"{pairs.source}: a line of its label logs cannot be read, so that a label may be wrong; mend what the "
+            "remarks name, then calibrate"
+        )
+    if not logs.queues:
+        return drawn, certifying, ()
+    asked = pairs.original or pairs
+    labelled = {pair.id for pair in asked if pair.labelled}
+    found = queued(asked, logs.queues, labelled, salt=salt, retired=grown_groups(asked, logs.ever_added))
+    kept = [at for at in certifying if pairs[at].id in found.ids]
+    left = len(certifying) - len(kept)
+    notes = list(found.notes)
+    if left:
+        notes.append(f"{counted(left, 'labelled question')} stand in no completed random queue and certify nothing")
+    return "random", kept, notes
 
 
 def _draft(name: str, locale: str | None, stages: Sequence[Stage]) -> Policy:

@@ -304,6 +304,8 @@ class PairSet:
     """The conditions under which rows were left out on request, as in "improper=true"."""
     grouping: str | None = None
     """Where the groups come from, as in "column topic" or "question"; None for pairs made in Python."""
+    original: PairSet | None = None
+    """The pairs as their file holds them, where references were added to the set since."""
 
     def __post_init__(self) -> None:
         twice = [name for name, count in Counter(pair.id for pair in self.pairs).items() if count > 1]

@@ -9,12 +9,15 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any, Final
 
 from pydantic import ValidationError
 
+from calibkit.agreement import label_pairs, resolve
 from calibkit.cascade import Fault
+from calibkit.label_log import read_set_labels
 from calibkit.ledger import Ledger, LedgerEvent, SetMade, read_event
 from calibkit.pairs import (
     KNOWN_KEYS,
@@ -28,6 +31,7 @@ from calibkit.pairs import (
     read_pair,
 )
 from calibkit.policy import Policy, RulesStage
+from calibkit.review import expired, grow_references
 
 _SHOWN: Final = 10
 """How many bad rows a message spells out."""
@@ -244,8 +248,6 @@ def _pairs_file(path: Path) -> Path:
         return path
     if not (path / "pairs.jsonl").exists():
         raise InputError(f"{path}: this folder is no set, for it holds no pairs.jsonl; name a set or a file of pairs")
-    if any((path / "labels").glob("*.jsonl")):
-        raise InputError(f"{path / 'labels'}: label logs are not read yet; put the labels into pairs.jsonl")
     return path / "pairs.jsonl"
 
 
@@ -308,7 +310,24 @@ def load_pairs(path: str | os.PathLike[str], columns: Columns | None = None) -> 
     _refuse_repeated_ids(lines_of, given, file)
     name = path.resolve().name if path.is_dir() else path.stem
     grouping = _grouping(pairs, columns)
-    return PairSet(tuple(pairs), name, str(path), tuple(remarks), tuple(columns.filters), grouping)
+    loaded = PairSet(tuple(pairs), name, str(path), tuple(remarks), tuple(columns.filters), grouping)
+    return _with_logs(loaded, path) if path.is_dir() else loaded
+
+
+def _with_logs(pairs: PairSet, folder: Path) -> PairSet:
+    """The pairs with the labels of the set's logs, and the references that were added."""
+    logs = read_set_labels(folder)
+    own = {pair.id: pair.acceptable for pair in pairs if pair.labelled}
+    votes = {**logs.votes, **({"pairs.jsonl": own} if own else {})}
+    notices = [*pairs.remarks, *logs.remarks]
+    notices += [
+        Remark(f"{folder / 'labels'}", f"{name!r} is no pair of the set", "left out") for name in logs.strays(pairs)
+    ]
+    events = folder / "events.jsonl"
+    notices += [Remark(str(events), told, "worth a look") for told in expired(logs.added, datetime.now(UTC).date())]
+    labelled = replace(label_pairs(pairs, resolve(votes, logs.decided)), remarks=tuple(notices))
+    grown = grow_references(labelled, logs.added)
+    return replace(grown, original=labelled) if logs.added else labelled
 
 
 def _grouping(pairs: Sequence[AnswerPair], columns: Columns) -> str:

@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from calibkit.cascade import Fault
+from calibkit.label_log import LabelLog
 from calibkit.ledger import Configuration, Declared, Looked, Planned, SetMade
 from calibkit.pairs import AnswerPair, InputError, PairSet
 from calibkit.store import (
@@ -491,10 +492,15 @@ def test_a_folder_without_pairs_is_no_set(tmp_path):
 
 def test_label_logs_of_a_set_are_not_passed_over(tmp_path):
     put(tmp_path / "pairs.jsonl", jsonl(RECORDS))
-    (tmp_path / "labels").mkdir()
     assert load_pairs(tmp_path, SPLIT).pairs == PAIRS
+    with LabelLog(tmp_path, "ada") as log:
+        log.label(PAIRS[0].id, None)
+        log.label("nobody", True)
+    loaded = load_pairs(tmp_path, SPLIT)
+    assert loaded[0].cannot_say
+    assert any("'nobody' is no pair of the set" in line for line in loaded.remark_lines())
     put(tmp_path / "labels" / "ada.jsonl", "{}\n")
-    assert "label logs are not read yet; put the labels into pairs.jsonl" in refusal(load_pairs, tmp_path)
+    assert any("ada.jsonl" in remark.place for remark in load_pairs(tmp_path, SPLIT).remarks)
 
 
 def test_a_file_that_may_not_be_read_is_refused(tmp_path, monkeypatch):
