@@ -320,9 +320,8 @@ def _with_logs(pairs: PairSet, folder: Path) -> PairSet:
     own = {pair.id: pair.acceptable for pair in pairs if pair.labelled}
     votes = {**logs.votes, **({"pairs.jsonl": own} if own else {})}
     notices = [*pairs.remarks, *logs.remarks]
-    notices += [
-        Remark(f"{folder / 'labels'}", f"{name!r} is no pair of the set", "left out") for name in logs.strays(pairs)
-    ]
+    strays = [f"{name!r} is no pair of the set" for name in logs.strays(pairs)]
+    notices += [Remark(str(folder / "labels"), told, "left out") for told in strays]
     events = folder / "events.jsonl"
     notices += [Remark(str(events), told, "worth a look") for told in expired(logs.added, datetime.now(UTC).date())]
     labelled = replace(label_pairs(pairs, resolve(votes, logs.decided)), remarks=tuple(notices))

@@ -78,9 +78,7 @@ def queue_command(
         queue = pool.uncertainty(n, place, [at], at=now)
     append_queue(set_, queue)
     open_ones = sum(not pair.labelled for pair in loaded if pair.id in set(queue.ids))
-    certifies = (
-        "its completed beginning certifies" if queue.kind == "random" else "it finds faults and certifies nothing"
-    )
+    use = "its completed beginning certifies" if queue.certifies else "it finds faults and certifies nothing"
     out_console.print(
         f"{counted(len(queue.ids), 'pair')} drawn ({queue.kind}), {open_ones} without a label; {use}. "
         f"Label them in the notebook 01_label: calibkit lab {set_}",
