@@ -26,6 +26,7 @@ from calibkit.bands import (
     promise,
     unbounded,
 )
+from calibkit.blend import Blend, refuse_mixing
 from calibkit.cascade import Cascade
 from calibkit.certificate import Certificate
 from calibkit.curve import Curve, compute_curve
@@ -215,7 +216,7 @@ def calibrate(
         if scorer in EMBEDDING_SCORERS and embedder is None:
             embedder = load_embedder()
         scorer = find_scorer(scorer, embedder)
-    elif not isinstance(scorer, CosineScorer) and LEXICAL_SCORERS.get(scorer.name, scorer) != scorer:
+    elif not isinstance(scorer, CosineScorer | Blend) and LEXICAL_SCORERS.get(scorer.name, scorer) != scorer:
         raise InputError(f"the name {scorer.name!r} belongs to a built-in scorer; give yours another")
     stage = _bands_stage(scorer)
     early: list[ExactStage | RulesStage] = [ExactStage(stage="exact", rung=exact_rung)] if exact_rung else []
@@ -229,7 +230,7 @@ def calibrate(
         model=stage.model.fingerprint if stage.model else None,
         exact_rung=exact_rung,
         rules=tuple(rules.rules),
-        stages=fingerprint_stages(early, locale) if rules in early or locale else None,
+        stages=_stages_key(early, stage, locale),
         normalizer_version=NORMALIZER_VERSION,
         precision=precision,
         fail_precision=fail_precision,
@@ -252,6 +253,8 @@ def calibrate(
         )
         events += look_events
 
+    if isinstance(scorer, Blend) and not explore:
+        refuse_mixing(scorer.definition, [pairs[at] for at in certifying])
     # From here on nothing is shown before the ledger holds it.
     scores = score_pairs(pairs, scorer)
     if path is not None:
@@ -431,6 +434,15 @@ def _open_ledger(
     return _Book(found, unwritten, n_written)
 
 
+def _stages_key(early: Sequence[Stage], bands: BandsStage, locale: str | None) -> str | None:
+    """What a configuration must name beside scorer, model and rung, so that another one is another."""
+    if bands.blend is not None:
+        return fingerprint_stages([*early, bands], locale)
+    if locale is not None or any(not isinstance(stage, ExactStage) for stage in early):
+        return fingerprint_stages(early, locale)
+    return None
+
+
 def _drawn_by_queue(
     pairs: PairSet, salt: str, drawn: Drawn, certifying: list[int]
 ) -> tuple[Drawn, list[int], Sequence[str]]:
@@ -472,8 +484,8 @@ def _bands_stage(scorer: Scorer) -> BandsStage:
         name=scorer.name, version=scorer.version, text=scorer.text if isinstance(scorer, CosineScorer) else None
     )
     model = None
-    if isinstance(scorer, CosineScorer):
-        embedder = scorer.embedder
+    embedder = scorer.embedder if isinstance(scorer, CosineScorer | Blend) else None
+    if embedder is not None:
         model = (
             ModelReference(
                 name=embedder.name,
@@ -486,7 +498,8 @@ def _bands_stage(scorer: Scorer) -> BandsStage:
             if isinstance(embedder, Embedding)
             else ModelReference(name=type(embedder).__name__, fingerprint=embedder.fingerprint, max_tokens=0)
         )
-    return BandsStage(stage="bands", scorer=reference, model=model, pass_at_or_above=None, fail_below=None)
+    blend = scorer.definition if isinstance(scorer, Blend) else None
+    return BandsStage(stage="bands", scorer=reference, model=model, blend=blend, pass_at_or_above=None, fail_below=None)
 
 
 def _rank(

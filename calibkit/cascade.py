@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any, Final, Literal
 
 from calibkit.asking import ask_judge
+from calibkit.blend import Blend
 from calibkit.checks import Check, parse_checks, run_checks
 from calibkit.judge import Ballot, Judge, as_judge
 from calibkit.normalize import normalize
@@ -145,7 +146,11 @@ class Cascade:
                     self._checks = parse_checks(stage.checks, "checks")
                 case BandsStage():
                     self._bands = stage
-                    self._scorer = scorer or find_scorer(stage.scorer.name, _checked(embedder, stage))
+                    model = _checked(embedder, stage)
+                    if scorer is None and stage.blend is not None:
+                        self._scorer = Blend(stage.blend, model)
+                    else:
+                        self._scorer = scorer or find_scorer(stage.scorer.name, model)
                     found = (self._scorer.name, self._scorer.version)
                     if found != (stage.scorer.name, stage.scorer.version):
                         raise InputError(

@@ -30,6 +30,7 @@ from ruamel.yaml.nodes import MappingNode, Node, SequenceNode
 from ruamel.yaml.representer import RoundTripRepresenter
 
 from calibkit.bands import Bands, FailEvidence, PassEvidence
+from calibkit.blend import BlendDefinition
 from calibkit.checks import parse_checks
 from calibkit.judge import Aggregate, PromptKind, build_prompt, prompt_hash
 from calibkit.normalize import NORMALIZER_VERSION
@@ -152,6 +153,8 @@ class BandsStage(_Part):
     scorer: ScorerReference
     model: ModelReference | None = None
     """Required by embedding scorers."""
+    blend: BlendDefinition | None = None
+    """Required by the scorer blend: its weights, and on which answers it was fitted."""
     pass_at_or_above: _Finite | None
     fail_below: _Finite | None
 
@@ -159,6 +162,11 @@ class BandsStage(_Part):
     def _check(self) -> BandsStage:
         Bands(self.pass_at_or_above, self.fail_below)  # refuses crossed cuts
         name = self.scorer.name
+        if (name == "blend") != (self.blend is not None):
+            told = (
+                "needs the key 'blend' beside it, as calibkit fit writes it" if name == "blend" else "takes no 'blend'"
+            )
+            raise ValueError(f"the scorer {name} {told}")
         if name in LEXICAL_SCORERS:
             _check_version(f"scorer {name}", self.scorer.version, LEXICAL_SCORERS[name].version)
         if name in EMBEDDING_SCORERS:

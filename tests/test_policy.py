@@ -151,7 +151,7 @@ def test_yaml_is_1_2_where_no_is_a_text():
         (
             "stage: exact",
             "stage: exakt",
-            "line 4: stages.0: unknown stage exakt; a stage is one of 'exact', 'rules', 'bands', 'judge'",
+            "line 4: stages.0: unknown stage exakt; a stage is one of 'exact', 'fields', 'rules', 'bands', 'judge'",
         ),
         ("rung: 3", "rung: 5", "line 4: stages.0.rung is 5: input should be less than or equal to 4"),
         (

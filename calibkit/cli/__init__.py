@@ -13,7 +13,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from calibkit.cli import calibrating, grading, judging, labelling, tools  # noqa: F401  each adds its commands
+from calibkit.cli import calibrating, fitting, grading, judging, labelling, tools  # noqa: F401  each adds its commands
 from calibkit.cli.options import app, err_console, out_console
 from calibkit.pairs import InputError
 from calibkit.policy import TOOL

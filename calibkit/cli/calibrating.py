@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,6 +10,7 @@ import typer
 
 from calibkit import store
 from calibkit.bands import FailEvidence, PassEvidence
+from calibkit.blend import Blend, BlendDefinition
 from calibkit.calibration import Calibration, HandSet, calibrate
 from calibkit.cli.options import (
     SCORERS,
@@ -40,6 +42,7 @@ from calibkit.pairs import InputError, counted
 from calibkit.plots import require_matplotlib
 from calibkit.report import calibration_report, save_figures, text_report
 from calibkit.rules import RULE_NAMES
+from calibkit.scorers import Embedder, Scorer
 
 
 @app.command("calibrate")
@@ -56,6 +59,7 @@ def calibrate_command(
     fail_below: Annotated[float | None, typer.Option(help="Set the fail threshold by hand.")] = None,
     because: Annotated[str | None, typer.Option(help="Why a threshold is set by hand.")] = None,
     exact_rung: Annotated[int, typer.Option(help="Rung of the exact stage, 1 to 4; 0 for none.", min=0, max=4)] = 4,
+    blend: Annotated[Path | None, typer.Option(help="A blend that calibkit fit wrote, as the scorer.")] = None,
     rules: Annotated[
         str,
         typer.Option(
@@ -112,9 +116,10 @@ def calibrate_command(
         require_matplotlib()
     loaded = load_set(pairs, read_columns(map_, split_references, leave_out, labels))
     with show_progress() as progress:
+        chosen, embedder = _scorer(scorer, blend, model, model_revision, model_folder, dtype, device, progress)
         found = calibrate(
             loaded,
-            scorer=scorer,
+            scorer=chosen,
             precision=precision,
             fail_precision=fail_precision,
             confidence=confidence,
@@ -131,7 +136,7 @@ def calibrate_command(
             explore=explore,
             ledger=ledger,
             name=name,
-            embedder=open_embedder(scorer, model, model_revision, model_folder, dtype, device, progress),
+            embedder=embedder,
         )
     kept: Path | None = None
     refused = found.policy.evidence is not None and found.policy.evidence.accounting is None
@@ -155,6 +160,24 @@ def calibrate_command(
                 out_console.print(f"{what} written to {path}", markup=False)
     if require_certified and not found.policy.certified:
         raise typer.Exit(1)
+
+
+def _scorer(
+    name: str,
+    blend: Path | None,
+    model: str,
+    revision: str | None,
+    folder: Path | None,
+    dtype: DtypeChoice,
+    device: str,
+    progress: Callable[[int, int], None],
+) -> tuple[str | Scorer, Embedder | None]:
+    if blend is None:
+        return name, open_embedder(name, model, revision, folder, dtype, device, progress)
+    definition = BlendDefinition.from_json(store.read_text(blend), str(blend))
+    needed = "cosine" if definition.model is not None else ""
+    embedder = open_embedder(needed, model, revision, folder, dtype, device, progress)
+    return Blend(definition, embedder), embedder
 
 
 def _show_calibration(found: Calibration) -> None:
