@@ -4,8 +4,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from calibkit.cli import main
+
+settings.register_profile("calibkit", deadline=None)  # no test asserts a time
+settings.load_profile("calibkit")
 
 SHARED = Path(__file__).parents[2] / "shared"
 SUPPORT_DESK = Path(__file__).parents[1] / "labelled_pairs" / "support_desk"
