@@ -396,7 +396,7 @@ def _open_ledger(
         if not 0 <= share < 1:
             raise InputError(f"development must be at least 0 and below 1, not {share}")
         # The salt follows from the content: a deleted ledger or a renamed copy draws the same pairs again.
-        salt = hashlib.sha256(fingerprint(pairs).encode()).hexdigest()[:16]
+        salt = _salt_of_queues(pairs) or hashlib.sha256(fingerprint(pairs).encode()).hexdigest()[:16]
         unwritten.append(
             SetMade(
                 name=pairs.name,
@@ -474,6 +474,14 @@ def _draft(name: str, locale: str | None, stages: Sequence[Stage]) -> Policy:
         return Policy(schema=SCHEMA, name=name, locale=locale, stages=list(stages))
     except ValidationError as error:
         raise InputError(str(error.errors()[0]["ctx"]["error"])) from None
+
+
+def _salt_of_queues(pairs: PairSet) -> str | None:
+    """The salt by which the set's first queue was drawn."""
+    if pairs.source is None or not Path(pairs.source).is_dir():
+        return None
+    queues = read_set_labels(pairs.source).queues
+    return queues[0].salt if queues else None
 
 
 # --- ranking, deciding ------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ def test_a_blend_certifies_on_other_questions_and_grades(calibkit, fitted):
     assert status == 0, err
     text = (fitted / "p.yaml").read_text()
     assert "fitted_on" in text
-    status, out, err = calibkit("grade", "own.jsonl", "--policy", "p.yaml", "--out", "v.jsonl")
+    status, _, err = calibkit("grade", "own.jsonl", "--policy", "p.yaml", "--out", "v.jsonl")
     assert status == 0, err
     found = [json.loads(line) for line in (fitted / "v.jsonl").read_text().splitlines()]
     assert all((verdict["outcome"] == "pass") == (at % 5 != 0) for at, verdict in enumerate(found))

@@ -50,7 +50,8 @@ def test_a_notebook_runs(name, tmp_path, monkeypatch):
     for state in client.widget_state.values():
         outputs = state.get("state", {}).get("outputs", ())
         assert all(output.get("output_type") != "error" for output in outputs)
-    assert (lab / "policy.yaml").exists()
+    for path in notebook.metadata["calibkit"].get("writes", ["policy.yaml"]):
+        assert (lab / path).exists()
 
 
 def test_copies_are_the_users_own(tmp_path):
