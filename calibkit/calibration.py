@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -32,7 +32,7 @@ from calibkit.certificate import Certificate
 from calibkit.curve import Curve, compute_curve
 from calibkit.embedding import Embedding, load_embedder
 from calibkit.judge import Judge
-from calibkit.label_log import read_set_labels
+from calibkit.label_log import append_queue, read_set_labels
 from calibkit.ledger import (
     DEFAULT_DEVELOPMENT,
     Accounting,
@@ -63,8 +63,9 @@ from calibkit.policy import (
     Stage,
     fingerprint_stages,
 )
+from calibkit.promises import certify_region
+from calibkit.review import Pool, Queue, Region, grown_groups
 from calibkit.review import certifying as queued
-from calibkit.review import grown_groups
 from calibkit.rules import DEFAULT_RULES, RuleName, faults_of_references
 from calibkit.scorers import (
     EMBEDDING_SCORERS,
@@ -77,7 +78,7 @@ from calibkit.scorers import (
     score_pairs,
 )
 
-Drawn = Literal["random", "assumed"]
+Drawn = Literal["random", "region", "assumed"]
 _BINS = 20
 
 
@@ -126,6 +127,7 @@ def calibrate(
     fail_precision: float | None = None,
     confidence: float = 0.9,
     drawn: Drawn = "assumed",
+    region: float | None = None,
     exact_rung: Literal[1, 2, 3, 4] | None = 4,
     rules: RulesStage | Sequence[RuleName] = DEFAULT_RULES,
     locale: str | None = None,
@@ -159,6 +161,9 @@ def calibrate(
     drawn
         How the labelled answers were drawn from the pool; "assumed" where nobody can say, and the promise
         then begins with that condition.
+    region
+        The score from which on the set's region queue was drawn (`region_queue`): its labels, and random ones in the
+        region, certify thresholds in it. Only the pass side has one here.
     exact_rung
         The rung of the stage `exact` before the bands; None for none.
     rules
@@ -199,6 +204,8 @@ def calibrate(
     for what, share in (("precision", precision), ("fail_precision", fail_precision), ("confidence", confidence)):
         if share is not None and not 0 < round(1 - share, 12) < 1:
             raise InputError(f"{what} must lie between 0 and 1 (both excluded), not {share}")
+    if (region is not None) != (drawn == "region") or (region is not None and fail_precision is not None):
+        raise InputError("a region is given with drawn='region', and for the pass side alone; mend the call")
     hand_set = hand_set or HandSet()
     Bands(hand_set.pass_at, hand_set.fail_below)  # refuses crossed ones before a look is spent
     labelled = [pair for pair in pairs if pair.labelled]
@@ -235,12 +242,20 @@ def calibrate(
         precision=precision,
         fail_precision=fail_precision,
         filters=tuple(pairs.filters),
+        region=region,
     )
     draft = _draft(name or book.ledger.set.name, locale, [*early, stage])
+    scores = score_pairs(pairs, scorer)  # shown to nobody before the ledger holds the look
+    places: dict[str, float] = {}
+    if region is not None:
+        places = _places(draft, scorer, embedder, pairs, scores)
 
     chosen = draw(pairs, book.ledger.set.salt, book.ledger.set.development)
     certifying = [at for at in chosen.certifying if book.ledger.fresh([pairs[at]])]
-    drawn, certifying, queue_notes = _drawn_by_queue(pairs, book.ledger.set.salt, drawn, certifying)
+    within = Region(ranking=fingerprint_stages(draft.stages, locale), cut=region) if region is not None else None
+    drawn, certifying, queue_notes = _drawn_by_queue(
+        pairs, book.ledger.set.salt, drawn, certifying, within=within, places=places
+    )
     if new_plan and not certifying and not explore:
         raise InputError(
             f"{path or 'the ledger'}: no label is fresh: all {len(chosen.certifying)} certifying questions stood in an "
@@ -256,7 +271,6 @@ def calibrate(
     if isinstance(scorer, Blend) and not explore:
         refuse_mixing(scorer.definition, [pairs[at] for at in certifying])
     # From here on nothing is shown before the ledger holds it.
-    scores = score_pairs(pairs, scorer)
     if path is not None:
         if explore:  # the parts are fixed before anything is shown; a plan is not made in passing
             events = [event for event in events if isinstance(event, SetMade)]
@@ -264,10 +278,10 @@ def calibrate(
 
     looked_at = certifying if isinstance(granted, Accounting) else list(chosen.development)
     ranking, ranked = _rank(draft, scorer, embedder, pairs, scores, looked_at)
-    outcome = _decide(ranking, granted, precision, fail_precision, confidence, hand_set)
+    outcome = _decide(ranking, granted, precision, fail_precision, confidence, hand_set, region)
     stages = fingerprint_stages(draft.stages, locale)
     evidence = _evidence(
-        stages, pairs, book.ledger, scores, drawn, certifying, chosen.development, granted, ranking, outcome
+        stages, pairs, book.ledger, scores, drawn, certifying, chosen.development, granted, ranking, outcome, region
     )
     policy = Policy(
         schema=SCHEMA,
@@ -444,10 +458,21 @@ def _stages_key(early: Sequence[Stage], bands: BandsStage, locale: str | None) -
 
 
 def _drawn_by_queue(
-    pairs: PairSet, salt: str, drawn: Drawn, certifying: list[int]
+    pairs: PairSet,
+    salt: str,
+    drawn: Drawn,
+    certifying: list[int],
+    *,
+    within: Region | None,
+    places: Mapping[str, float],
 ) -> tuple[Drawn, list[int], Sequence[str]]:
-    """Of a set whose queues say how its labels were drawn: the completed beginning of its random queues."""
+    """Of a set whose queues say how its labels were drawn: the completed beginning of its random queues.
+
+    Of a region: that of the region queues of this ranking, and the random ones in it.
+    """
     if pairs.source is None or not Path(pairs.source).is_dir():
+        if within is not None:
+            raise InputError(f"{pairs.source or pairs.name}: region labels are drawn by a set's queue; make it a set")
         return drawn, certifying, ()
     logs = read_set_labels(pairs.source)
     if not logs.intact:
@@ -455,17 +480,79 @@ def _drawn_by_queue(
             f"{pairs.source}: a line of its label logs cannot be read, so that a label may be wrong; mend what the "
             "remarks name, then calibrate"
         )
+    if within is not None and not any(queue.region and within.within(queue.region) for queue in logs.queues):
+        raise InputError(
+            f"{pairs.source}: no region queue of this ranking covers scores from {within.cut:g} on; draw one first "
+            "(calibkit queue --by region), with the same scorer, rules and locale"
+        )
     if not logs.queues:
         return drawn, certifying, ()
     asked = pairs.original or pairs
     labelled = {pair.id for pair in asked if pair.labelled}
-    found = queued(asked, logs.queues, labelled, salt=salt, retired=grown_groups(asked, logs.ever_added))
+    retired = grown_groups(asked, logs.ever_added)
+    found = queued(asked, logs.queues, labelled, salt=salt, retired=retired, region=within, place=places)
     kept = [at for at in certifying if pairs[at].id in found.ids]
     left = len(certifying) - len(kept)
     notes = list(found.notes)
     if left:
-        notes.append(f"{counted(left, 'labelled question')} stand in no completed random queue and certify nothing")
-    return "random", kept, notes
+        what = "random" if within is None else "region"
+        notes.append(f"{counted(left, 'labelled question')} stand in no completed {what} queue and certify nothing")
+    return "random" if within is None else "region", kept, notes
+
+
+def _places(
+    draft: Policy, scorer: Scorer, embedder: Embedder | None, pairs: PairSet, scores: Scores
+) -> dict[str, float]:
+    """Where each answer of the pool ranks: inf for a deterministic pass, -inf for such a fail, else its score."""
+    early = Cascade(draft, embedder=embedder, scorer=scorer).decide_early(list(pairs))
+    ends = {"pass": np.inf, "fail": -np.inf}
+    return {
+        pair.id: value if verdict is None else ends.get(verdict.outcome, np.nan)
+        for pair, verdict, value in zip(pairs, early, scores.values.tolist(), strict=True)
+    }
+
+
+def region_queue(
+    pairs: PairSet,
+    n: int,
+    cut: float,
+    *,
+    scorer: str | Scorer = "token_recall",
+    exact_rung: Literal[1, 2, 3, 4] | None = 4,
+    rules: RulesStage | Sequence[RuleName] = DEFAULT_RULES,
+    locale: str | None = None,
+    embedder: Embedder | None = None,
+    now: datetime | None = None,
+) -> Queue:
+    """Draw answers to label among those that rank at or above a cut, and note it in the set.
+
+    The cut must be fixed without the labels that shall certify; the other arguments are those of `calibrate`, which
+    takes the labels with `drawn="region", region=cut`.
+
+    Raises
+    ------
+    InputError
+        For pairs that no folder holds, and where nothing is left to draw.
+    """
+    if pairs.source is None or not Path(pairs.source).is_dir():
+        raise InputError(f"{pairs.source or pairs.name}: queues need a set; put the file as pairs.jsonl into a folder")
+    if isinstance(scorer, str):
+        if scorer in EMBEDDING_SCORERS and embedder is None:
+            embedder = load_embedder()
+        scorer = find_scorer(scorer, embedder)
+    early: list[Stage] = [ExactStage(stage="exact", rung=exact_rung)] if exact_rung else []
+    if not isinstance(rules, RulesStage):
+        rules = RulesStage(stage="rules", rules=list(rules))
+    if rules.rules or rules.checks:
+        early.append(rules)
+    draft = _draft("region", locale, [*early, _bands_stage(scorer)])
+    places = _places(draft, scorer, embedder, pairs, score_pairs(pairs, scorer))
+    asked = pairs.original or pairs
+    logs = read_set_labels(pairs.source)
+    pool = Pool(asked, begin_set(asked), logs.queues, grown_groups(asked, logs.ever_added))
+    place = Region(ranking=fingerprint_stages(draft.stages, locale), cut=cut)
+    moment = (now or datetime.now(UTC)).replace(microsecond=0)
+    return append_queue(pairs.source, pool.region(n, place, places, at=moment))
 
 
 def _draft(name: str, locale: str | None, stages: Sequence[Stage]) -> Policy:
@@ -550,11 +637,17 @@ def _decide(
     fail_precision: float | None,
     confidence: float,
     hand: HandSet,
+    region: float | None,
 ) -> _Outcome:
     pass_certificate = fail_certificate = None
     bands, pass_certified, fail_certified = Bands(hand.pass_at, hand.fail_below), False, False
     if isinstance(granted, Accounting):
-        pass_certificate = ranking.certify_pass(round(1 - precision, 12), granted.delta_each)
+        alpha = round(1 - precision, 12)
+        pass_certificate = (
+            ranking.certify_pass(alpha, granted.delta_each)
+            if region is None
+            else certify_region(ranking.place, ranking.rejected, region, alpha, granted.delta_each)
+        )
         if fail_precision is not None:
             fail_certificate = ranking.certify_fail(round(1 - fail_precision, 12), granted.delta_each)
         bands, pass_certified, fail_certified = choose_bands(
@@ -633,6 +726,7 @@ def _evidence(
     granted: Accounting | Refusal,
     ranking: Ranking,
     outcome: _Outcome,
+    region: float | None,
 ) -> Evidence:
     labels = [pairs[at] for at in certifying]
     looked = isinstance(granted, Accounting)
@@ -650,6 +744,7 @@ def _evidence(
         labels=LabelEvidence(
             fingerprint=fingerprint(labels, labels=True),
             drawn=drawn,
+            region=region,
             certifying=len(labels),
             development=len(development),
             acceptable=sum(pair.acceptable is True for pair in labels) if looked else None,
@@ -658,7 +753,8 @@ def _evidence(
         accounting=(AccountingEvidence.model_validate(asdict(granted)) if isinstance(granted, Accounting) else None),
         **{"pass": outcome.passes},
         fail=outcome.fails,
-        curve=_at_bands(ranking, outcome.bands) if looked and len(ranking.place) else None,
+        # Of labels of a region, shares of all answers are not known.
+        curve=_at_bands(ranking, outcome.bands) if looked and len(ranking.place) and region is None else None,
         sentence=promise(
             pool=ledger.set.name,
             constructed=ledger.set.kind == "constructed",

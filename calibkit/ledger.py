@@ -53,12 +53,15 @@ class Configuration(_Event):
     """1 - alpha on the fail side; None: nothing is to fail by its score."""
     filters: tuple[str, ...] = ()
     """The conditions under which rows were left out."""
+    region: float | None = None
+    """Where the region begins that the labels were drawn from; None: they are of the whole pool."""
 
     @property
     def key(self) -> str:
         """A short hash of the content."""
         # What is not set is no part of the content: a configuration of an older calibkit keeps its key.
         added = {name for name in ("rules", "stages") if not getattr(self, name)}
+        added |= {"region"} if self.region is None else set()
         content = json.dumps(self.model_dump(exclude=added), sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()[:16]
 
@@ -72,7 +75,8 @@ class Configuration(_Event):
         rung = "" if self.exact_rung == 4 else f", exact rung {self.exact_rung or 'none'}"
         names = ", ".join(self.rules) if len(self.rules) < 5 else f"{len(self.rules)}"
         rules = f", rules: {names}" if self.rules else ""
-        return f"{self.scorer}, precision {self.precision:g}{fail}{rung}{rules}"
+        region = f", region from {self.region:g}" if self.region is not None else ""
+        return f"{self.scorer}, precision {self.precision:g}{fail}{rung}{rules}{region}"
 
 
 class SetMade(_Event):

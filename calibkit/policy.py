@@ -258,6 +258,8 @@ class LabelEvidence(_Part):
     fingerprint: str
     drawn: Literal["random", "region", "assumed"]
     """How they were drawn; "assumed": nobody said."""
+    region: _Finite | None = None
+    """Where the region begins that they were drawn from: nothing is known below."""
     certifying: int
     development: int
     acceptable: int | None = None

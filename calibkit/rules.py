@@ -422,9 +422,9 @@ def check_rules(
     --------
     >>> pair = AnswerPair("a", ("The order ships on 12 March 2026.",), "It ships on March 13th, 2026.")
     >>> for result in check_rules(pair, ["date", "money"], locale="en_US"):
-    ...     print(result.rule, result.outcome, result.reason)
-    date fail the reference says '12 March 2026', the answer 'March 13th, 2026'
-    money not_applicable
+    ...     print(f"{result.rule}: {result.outcome} ({result.reason or 'no amount in the reference'})")
+    date: fail (the reference says '12 March 2026', the answer 'March 13th, 2026')
+    money: not_applicable (no amount in the reference)
     """
     settings = settings or RuleSettings()
     chosen = [name for name in RULE_NAMES if name in rules]
@@ -540,7 +540,7 @@ def faults_of_references(pair: AnswerPair, rules: Sequence[str], locale: str | N
 
     >>> pair = AnswerPair("a", ("On 03/04/2026.",), "whatever")
     >>> faults_of_references(pair, ["date"], None)
-    ["a: the reference's '03/04/2026' is ambiguous (day or month first?)"]
+    ["a: the reference's '03/04/2026' is ambiguous (may be 2026-04-03 or 2026-03-04)"]
     """
     return [
         f"{pair.id}: the reference's {fact.text!r} is {'ambiguous' if fact.values else 'unreadable'} ({fact.why})"

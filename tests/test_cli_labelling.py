@@ -105,3 +105,47 @@ def test_a_queue_needs_a_set(calibkit, write_pairs):
     status, _, err = calibkit("queue", "pairs.jsonl")
     assert status == 2
     assert "need a set" in err
+
+
+def test_a_region_certifies_inside_itself_alone(calibkit, tmp_path):
+    folder = tmp_path / "big"
+    folder.mkdir()
+    rows = [
+        {
+            "id": f"a{n}",
+            "question": f"q{n}?",
+            "references": ["one two three four five six seven eight nine ten"],
+            "candidate": " ".join(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"][: n % 10 + 1]) + " or so",
+        }
+        for n in range(300)
+    ]
+    (folder / "pairs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    region = ("--scorer", "token_recall", "--rules", "none")
+    status, out, err = calibkit("queue", folder, "--by", "region", "--at", "0.45", "--n", "150", *region)
+    assert status == 0, err
+    assert "its completed beginning certifies" in out
+    (queue,) = read_set_labels(folder).queues
+    assert all(int(name[1:]) % 10 >= 4 for name in queue.ids)
+    with LabelLog(folder, "zoe") as log:
+        for name in queue.ids:
+            log.label(name, int(name[1:]) % 10 >= 5)
+    calibrate_it = ("calibrate", folder, "--precision", "0.9", "--out", "p.yaml", "--json", "--region")
+    status, _, err = calibkit(*calibrate_it, "0.2", *region)
+    assert (status, "no region queue of this ranking covers" in err) == (2, True)
+    status, _, err = calibkit(*calibrate_it, "0.45", "--scorer", "rouge1", "--rules", "none")
+    assert (status, "no region queue of this ranking covers" in err) == (2, True)
+    status, out, err = calibkit(*calibrate_it, "0.45", *region)
+    assert status == 0, err
+    told = json.loads(out)["policy"]["evidence"]
+    assert told["labels"]["drawn"] == "region"
+    assert told["labels"]["region"] == 0.45
+    assert told["pass"]["certified"]
+    assert all(low is not None and low >= 0.45 - 1e-9 for low, _ in told["pass"]["intervals"])
+    assert told["curve"] is None
+
+
+def test_a_region_is_not_claimed_of_a_bare_file(calibkit, write_pairs, clear_cut):
+    write_pairs(clear_cut)
+    status, _, err = calibkit("calibrate", "pairs.jsonl", "--region", "0.5")
+    assert status == 2
+    assert "make it a set" in err

@@ -168,7 +168,11 @@ def test_limits_follow_from_the_facts():
     declared = words(text_report(calibrated(many(), drawn="random")))
     assert "Other answers: all this is about the pool desk (200 questions)." in declared
     assert "nobody has said" not in declared
-    assert "Scores outside the region" in words(text_report(calibrated(many(), drawn="region")))
+    drawn = calibrated(many(), drawn="random")
+    labels = drawn.policy.evidence.labels.model_copy(update={"drawn": "region", "region": 0.2})
+    evidence = drawn.policy.evidence.model_copy(update={"labels": labels})
+    of_region = replace(drawn, policy=drawn.policy.model_copy(update={"evidence": evidence}))
+    assert "Scores outside the region" in words(text_report(of_region))
     left_out = PairSet(many(), "desk", filters=("improper=true",))
     assert "Questions where improper=true: they were left out." in words(
         text_report(calibrate(left_out, scorer=Given()))

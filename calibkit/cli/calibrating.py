@@ -55,6 +55,9 @@ def calibrate_command(
     ] = None,
     confidence: Annotated[float, typer.Option(help="Confidence of the promise.")] = 0.9,
     drawn: Annotated[DrawnChoice, typer.Option(help="How the labelled answers were drawn.")] = DrawnChoice.assumed,
+    region: Annotated[
+        float | None, typer.Option(help="The score from which on a region queue was drawn (queue --by region).")
+    ] = None,
     pass_at: Annotated[float | None, typer.Option(help="Set the pass threshold by hand.")] = None,
     fail_below: Annotated[float | None, typer.Option(help="Set the fail threshold by hand.")] = None,
     because: Annotated[str | None, typer.Option(help="Why a threshold is set by hand.")] = None,
@@ -123,7 +126,8 @@ def calibrate_command(
             precision=precision,
             fail_precision=fail_precision,
             confidence=confidence,
-            drawn=drawn.value,
+            drawn="region" if region is not None else drawn.value,
+            region=region,
             exact_rung=exact_rung or None,  # type: ignore[arg-type]
             rules=read_rules(rules),
             locale=locale,

@@ -12,7 +12,7 @@ import typer
 
 from calibkit import store
 from calibkit.agreement import agreement
-from calibkit.calibration import begin_set
+from calibkit.calibration import begin_set, region_queue
 from calibkit.cli.options import (
     JsonOption,
     KindChoice,
@@ -25,6 +25,7 @@ from calibkit.cli.options import (
     print_json,
     read_columns,
     read_pair_option,
+    read_rules,
 )
 from calibkit.formats import KINDS, read_foreign
 from calibkit.label_log import LabelLog, append_queue, read_set_labels
@@ -40,6 +41,7 @@ class QueueKind(StrEnum):
     tags = "tags"
     models = "models"
     uncertainty = "uncertainty"
+    region = "region"
 
 
 @app.command("queue")
@@ -48,10 +50,12 @@ def queue_command(
     n: Annotated[int, typer.Option("--n", help="How many pairs, one a question.", min=1)] = 200,
     by: Annotated[
         QueueKind,
-        typer.Option(help="random certifies; tags and models in turn, or those nearest --at, find faults."),
+        typer.Option(help="random certifies; region (from --at on) too; tags, models, uncertainty find faults."),
     ] = QueueKind.random,
-    scorer: Annotated[str, typer.Option(help="For uncertainty: a scorer that needs no model.")] = "token_recall",
-    at: Annotated[float, typer.Option(help="For uncertainty: the threshold.")] = 0.5,
+    scorer: Annotated[str, typer.Option(help="For region and uncertainty: the scorer.")] = "token_recall",
+    at: Annotated[float, typer.Option(help="For region and uncertainty: the threshold.")] = 0.5,
+    rules: Annotated[str, typer.Option(help="For region: the hard rules, as for calibrate.")] = "default",
+    locale: Annotated[str | None, typer.Option(help="For region: locale of the texts.")] = None,
     kind: Annotated[
         KindChoice | None, typer.Option(help="Were the answers collected or written? Fixed by the first run.")
     ] = None,
@@ -66,7 +70,9 @@ def queue_command(
     pool = Pool(pairs, salt, logs.queues, grown_groups(pairs, logs.ever_added))
     now = datetime.now(UTC).replace(microsecond=0)
     queue: Queue
-    if by == QueueKind.random:
+    if by == QueueKind.region:
+        queue = region_queue(loaded, n, at, scorer=scorer, rules=read_rules(rules), locale=locale, now=now)
+    elif by == QueueKind.random:
         queue = pool.random(n, at=now)
     elif by in (QueueKind.tags, QueueKind.models):
         queue = pool.stratified(n, by_tag(pairs) if by == QueueKind.tags else by_model(pairs), at=now, by=by.value)
@@ -76,7 +82,8 @@ def queue_command(
         scores = score_pairs(pairs, scorer)
         place = {pair.id: value for pair, value in zip(pairs, scores.values.tolist(), strict=True)}
         queue = pool.uncertainty(n, place, [at], at=now)
-    append_queue(set_, queue)
+    if by != QueueKind.region:
+        append_queue(set_, queue)
     open_ones = sum(not pair.labelled for pair in loaded if pair.id in set(queue.ids))
     use = "its completed beginning certifies" if queue.certifies else "it finds faults and certifies nothing"
     out_console.print(

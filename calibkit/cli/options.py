@@ -40,6 +40,7 @@ class DrawnChoice(StrEnum):
     """How the labelled answers were drawn."""
 
     random = "random"
+    region = "region"
     assumed = "assumed"
 
 
