@@ -7,6 +7,7 @@ differs in colour differs in line style, hatch or marker too. There is no pyplot
 from __future__ import annotations
 
 import io
+import itertools
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from calibkit.bands import Bands, fail_intervals
 from calibkit.calibration import Calibration
 from calibkit.curve import Curve, CurveBand, precision_band, recall_band
 from calibkit.pairs import InputError, counted
+from calibkit.planning import Plan, Side
 from calibkit.policy import Histogram
 
 if TYPE_CHECKING:
@@ -397,6 +399,41 @@ class HistogramDisplay(_Display):
         ax.yaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
         ax.yaxis.set_major_formatter(lambda value, _at: f"{abs(value):g}")
         return self._finish(ax)
+
+
+def plot_plan(plan: Plan, side: Side = "pass", ax: Axes | None = None) -> Axes:
+    """Draw what share of the answers a number of labels is likely to let pass (or fail) by themselves.
+
+    One colour and marker a target; solid: labels of the whole pool, dashed: of its best region.
+
+    Parameters
+    ----------
+    plan
+        What `calibkit.planning.plan` found.
+    side
+        Which side.
+    ax
+        Where to draw; None: a figure of its own.
+    """
+    if ax is None:
+        from matplotlib.figure import Figure
+
+        ax = Figure(figsize=(7, 4.2), layout="constrained").subplots()
+    targets = dict.fromkeys(row.random.target for row in plan.rows if row.random.side == side)
+    for (at, target), colour in zip(
+        enumerate(targets), itertools.cycle((_BLUE, _VERMILION, _GREEN, _GREY)), strict=False
+    ):
+        rows = plan.of(side, target)
+        labels = [row.random.labels for row in rows]
+        marker = "os^Dv"[at % 5]
+        for drawn, line in (("random", "-"), ("region", "--")):
+            shares = [getattr(row, drawn).share for row in rows]
+            what = f"{target:g}, labels of {'the whole pool' if drawn == 'random' else 'its best region'}"
+            ax.plot(labels, shares, linestyle=line, color=colour, marker=marker, markersize=4, label=what)
+    ax.set(xlabel="labels", ylabel=f"answers that {side} by themselves", ylim=(0, 1))
+    ax.legend(title="precision", frameon=False, fontsize="small")
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
 
 
 def _say(ax: Axes, text: str) -> None:

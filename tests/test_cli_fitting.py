@@ -57,8 +57,9 @@ def test_a_blend_certifies_nothing_on_the_questions_that_fitted_it(calibkit, fit
 
 
 def test_a_plan_names_labels_and_spends_nothing(calibkit, fitted):
-    status, out, err = calibkit("plan", "own.jsonl", "--precision", "0.9")
+    status, out, err = calibkit("plan", "own.jsonl", "--precision", "0.9", "--figure", "plan.svg")
     assert status == 0, err
+    assert "best region" in (fitted / "plan.svg").read_text()
     assert "pass 0.9:" in out
     assert "look" not in (fitted / "own.jsonl.ledger.jsonl").read_text().replace('"looks"', "")
     for row in (bare := rows(0, 120)):

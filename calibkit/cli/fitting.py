@@ -32,6 +32,7 @@ from calibkit.cli.options import (
 from calibkit.embedding import DEFAULT_MODEL
 from calibkit.pairs import InputError, counted
 from calibkit.planning import TARGETS, Profile, plan, profile_from_labels, profile_from_scores
+from calibkit.plots import plot_plan, render, require_matplotlib
 from calibkit.scorers import score_pairs
 
 
@@ -44,6 +45,7 @@ def plan_command(
     confidence: Annotated[float, typer.Option(help="Confidence of the promise.")] = 0.9,
     rules: Annotated[str, typer.Option(help="The hard rules, as for calibrate.")] = "default",
     locale: Annotated[str | None, typer.Option(help="Locale of the texts.")] = None,
+    figure: Annotated[Path | None, typer.Option(help="Draw the plan to this file (.png or .svg).")] = None,
     map_: MapOption = None,
     split_references: SplitOption = None,
     leave_out: LeaveOutOption = None,
@@ -54,6 +56,10 @@ def plan_command(
 
     Of labelled answers only the development part is looked at: planning spends nothing.
     """
+    if figure is not None:
+        require_matplotlib()
+        if figure.suffix not in (".png", ".svg"):
+            raise InputError(f"--figure {figure}: a figure is .png or .svg; name it so")
     loaded = load_set(pairs, read_columns(map_, split_references, leave_out, labels))
     with show_progress() as progress:
         embedder = open_embedder(scorer, DEFAULT_MODEL, None, None, DtypeChoice.float32, "cpu", progress)
@@ -77,6 +83,9 @@ def plan_command(
     targets = tuple(precision or TARGETS)
     made = plan(profiles, targets=targets, delta=round(1 - confidence, 12), questions=groups)
     lines = [made.line(profile.side, target) for profile in profiles for target in targets]
+    if figure is not None:
+        with store.atomic_writer(figure, binary=True) as file:
+            file.write(render(plot_plan(made).figure, "svg" if figure.suffix == ".svg" else "png"))  # type: ignore[arg-type]
     if json_:
         print_json({"questions": groups, "lines": lines, "table": made.table()})
         return
