@@ -431,7 +431,7 @@ def plot_plan(plan: Plan, side: Side = "pass", ax: Axes | None = None) -> Axes:
             what = f"{target:g}, labels of {'the whole pool' if drawn == 'random' else 'its best region'}"
             ax.plot(labels, shares, linestyle=line, color=colour, marker=marker, markersize=4, label=what)
     ax.set(xlabel="labels", ylabel=f"answers that {side} by themselves", ylim=(0, 1))
-    ax.legend(title="precision", frameon=False, fontsize="small")
+    ax.legend(title="precision", frameon=False, fontsize="small", bbox_to_anchor=(1.01, 1), loc="upper left")
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 
