@@ -485,9 +485,15 @@ def _drawn_by_queue(
             f"{pairs.source}: no region queue of this ranking covers scores from {within.cut:g} on; draw one first "
             "(calibkit queue --by region), with the same scorer, rules and locale"
         )
-    if not logs.queues:
-        return drawn, certifying, ()
     asked = pairs.original or pairs
+    if not any(queue.certifies for queue in logs.queues):
+        # What was picked by tag or doubt, and labelled then, is no sample; other labels of the set are what they were.
+        picked = {name for queue in logs.queues for name in queue.ids}
+        picked &= {name for given in logs.labels.values() for name in given}
+        kept = [at for at in certifying if pairs[at].id not in picked]
+        left = len(certifying) - len(kept)
+        told = f"{counted(left, 'labelled question')} were picked to find faults and certify nothing"
+        return drawn, kept, (told,) if left else ()
     labelled = {pair.id for pair in asked if pair.labelled}
     retired = grown_groups(asked, logs.ever_added)
     found = queued(asked, logs.queues, labelled, salt=salt, retired=retired, region=within, place=places)
