@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
 import threading
 from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from calibkit.judge import PROMPT_VERSION, Ballot, Judge, build_prompt, vote
+from calibkit.judge import PROMPT_VERSION, Ballot, Judge, build_prompt, prompt_hash, vote
 from calibkit.pairs import AnswerPair
 from calibkit.policy import JudgeStage
 from calibkit.scorers import Scores
@@ -121,16 +123,26 @@ class JudgeScorer:
         """The judge, with its name."""
         return f"judge:{self.judge.name}"
 
+    @property
+    def fingerprint(self) -> str:
+        """Hash of all that decides a score: the stage but its threshold, the judge's settings, recorded replies."""
+        stage = self.stage.model_dump(exclude={"pass_at_or_above", "model"})
+        about = [stage, prompt_hash(self.stage.prompt), self.judge.name, getattr(self.judge, "settings", None)]
+        return "sha256:" + hashlib.sha256(json.dumps(about, sort_keys=True, default=str).encode()).hexdigest()
+
     def score(self, pairs: Sequence[AnswerPair]) -> Scores:
-        """Score each pair from 0 to 1: the median of its votes, all of them; nobody is asked twice about an answer."""
-        new = [pair for pair in pairs if pair.id not in self.ballots]
+        """Score each labelled pair from 0 to 1: the median of its votes, all of them.
+
+        Nobody is asked twice about an answer, nor about one without a label: there is nothing to measure by.
+        """
+        new = [pair for pair in pairs if pair.labelled and pair.id not in self.ballots]
         asked = ask_judge(new, self.judge, self.stage, stop_early=False) if new else []
         self.ballots |= {pair.id: ballot for pair, ballot in zip(new, asked, strict=True)}
-        found = [self.ballots[pair.id] for pair in pairs]
-        scores = [ballot.score for ballot in found]
+        found = [self.ballots.get(pair.id) for pair in pairs]
+        scores = [None if ballot is None else ballot.score for ballot in found]
         values = np.array([np.nan if score is None else score for score in scores], dtype=np.float64)
         reasons = tuple(
-            (ballot.reason or ballot.outcome) if score is None else None
+            None if score is not None else "has no label" if ballot is None else ballot.reason or ballot.outcome
             for ballot, score in zip(found, scores, strict=True)
         )
         return Scores(values, reasons, self.name, self.version)

@@ -105,6 +105,8 @@ class Calibration:
     no look was granted."""
     ranked: tuple[int, ...]
     """Positions of the ranking's answers in `pairs`, in the ranking's order."""
+    shown: tuple[int, ...]
+    """Positions in `pairs` of the labelled answers that may be shown, unscored ones too."""
     curve: Curve | None
     """Of this ranking; None where nothing in it has a score."""
     pass_certificate: Certificate | None
@@ -234,7 +236,7 @@ def calibrate(
     configuration = Configuration(
         scorer=scorer.name,
         scorer_version=scorer.version,
-        model=stage.model.fingerprint if stage.model else None,
+        model=stage.model.fingerprint if stage.model else getattr(scorer, "fingerprint", None),
         exact_rung=exact_rung,
         rules=tuple(rules.rules),
         stages=_stages_key(early, stage, locale),
@@ -271,13 +273,12 @@ def calibrate(
     if isinstance(scorer, Blend) and not explore:
         refuse_mixing(scorer.definition, [pairs[at] for at in certifying])
     # From here on nothing is shown before the ledger holds it.
+    looked_at = certifying if isinstance(granted, Accounting) else list(chosen.development)
+    ranking, ranked = _rank(draft, scorer, embedder, pairs, scores, looked_at)  # a bad pair must cost no look
     if path is not None:
         if explore:  # the parts are fixed before anything is shown; a plan is not made in passing
             events = [event for event in events if isinstance(event, SetMade)]
         store.append_events(path, events, after=book.n_written)
-
-    looked_at = certifying if isinstance(granted, Accounting) else list(chosen.development)
-    ranking, ranked = _rank(draft, scorer, embedder, pairs, scores, looked_at)
     outcome = _decide(ranking, granted, precision, fail_precision, confidence, hand_set, region)
     stages = fingerprint_stages(draft.stages, locale)
     evidence = _evidence(
@@ -305,7 +306,16 @@ def calibrate(
         *_ledger_notes(path, book),
     )
     return Calibration(
-        policy, pairs, scores, ranking, ranked, curve, outcome.pass_certificate, outcome.fail_certificate, notes
+        policy,
+        pairs,
+        scores,
+        ranking,
+        ranked,
+        tuple(looked_at),
+        curve,
+        outcome.pass_certificate,
+        outcome.fail_certificate,
+        notes,
     )
 
 
@@ -480,26 +490,33 @@ def _drawn_by_queue(
             f"{pairs.source}: a line of its label logs cannot be read, so that a label may be wrong; mend what the "
             "remarks name, then calibrate"
         )
-    if within is not None and not any(queue.region and within.within(queue.region) for queue in logs.queues):
+    # A region's cut is fixed when its queue is drawn, before its labels: another cut, or labels that were seen before,
+    # would be chosen by what they say.
+    own = [queue for queue in logs.queues if queue.kind == "region" and queue.region == within]
+    if within is not None and not own:
         raise InputError(
-            f"{pairs.source}: no region queue of this ranking covers scores from {within.cut:g} on; draw one first "
+            f"{pairs.source}: no region queue of this ranking begins at {within.cut:g}; draw one first "
             "(calibkit queue --by region), with the same scorer, rules and locale"
         )
+    retired = grown_groups(pairs.original or pairs, logs.ever_added)
+    grown = [at for at in certifying if pairs[at].group_key in retired]
+    certifying = [at for at in certifying if pairs[at].group_key not in retired]
+    told = [f"{counted(len(grown), 'question')} whose references grew certify nothing"] if grown else []
     asked = pairs.original or pairs
     if not any(queue.certifies for queue in logs.queues):
         # What was picked by tag or doubt, and labelled then, is no sample; other labels of the set are what they were.
         picked = {name for queue in logs.queues for name in queue.ids}
         picked &= {name for given in logs.labels.values() for name in given}
         kept = [at for at in certifying if pairs[at].id not in picked]
-        left = len(certifying) - len(kept)
-        told = f"{counted(left, 'labelled question')} were picked to find faults and certify nothing"
-        return drawn, kept, (told,) if left else ()
+        if left := len(certifying) - len(kept):
+            told.append(f"{counted(left, 'labelled question')} were picked to find faults and certify nothing")
+        return drawn, kept, told
     labelled = {pair.id for pair in asked if pair.labelled}
-    retired = grown_groups(asked, logs.ever_added)
-    found = queued(asked, logs.queues, labelled, salt=salt, retired=retired, region=within, place=places)
+    queues = logs.queues if within is None else own
+    found = queued(asked, queues, labelled, salt=salt, retired=retired, region=within, place=places)
     kept = [at for at in certifying if pairs[at].id in found.ids]
     left = len(certifying) - len(kept)
-    notes = list(found.notes)
+    notes = [*told, *found.notes]
     if left:
         what = "random" if within is None else "region"
         notes.append(f"{counted(left, 'labelled question')} stand in no completed {what} queue and certify nothing")

@@ -17,7 +17,7 @@ from calibkit.pairs import AnswerPair, InputError, SetupError
 from calibkit.policy import BandsStage, ExactStage, FieldsStage, JudgeStage, Policy, RulesStage
 from calibkit.replies import Opinion
 from calibkit.rules import check_rules
-from calibkit.scorers import EMBEDDING_SCORERS, Embedder, Scorer, Scores, find_scorer, score_pairs
+from calibkit.scorers import EMBEDDING_SCORERS, CosineScorer, Embedder, Scorer, Scores, find_scorer, score_pairs
 from calibkit.structured import Strategy, StructuredReport, compare_structured, parse_strategies, parse_strategy
 
 Outcome = Literal["pass", "fail", "review", "error"]
@@ -151,6 +151,7 @@ class Cascade:
                         self._scorer = Blend(stage.blend, model)
                     else:
                         self._scorer = scorer or find_scorer(stage.scorer.name, model)
+                    _check_same(self._scorer, stage)
                     found = (self._scorer.name, self._scorer.version)
                     if found != (stage.scorer.name, stage.scorer.version):
                         raise InputError(
@@ -273,7 +274,10 @@ class Cascade:
         if report.score is not None:
             details["fields_score"] = report.score
         if passing:
-            return Verdict(pair.id, "pass", "fields", None, f"all {len(report.results)} fields agree")
+            agreeing = sum(result.outcome == "pass" for result in report.results)
+            return Verdict(
+                pair.id, "pass", "fields", None, f"{agreeing} of {len(report.results)} fields agree, none differs"
+            )
         failed = report.first_failed
         if failed is None or len(known) < len(reports):
             return None
@@ -386,7 +390,18 @@ class Cascade:
 
 
 def _passes(report: StructuredReport, least: float) -> bool:
-    return report.outcome == "pass" and (report.score is None or report.score >= least)
+    weighed = [result for result in report.results if result.weight is not None and result.outcome != "not_applicable"]
+    if report.outcome != "pass" or any(result.score is None for result in weighed):
+        return False
+    return report.score is None or report.score >= least
+
+
+def _check_same(scorer: Scorer, stage: BandsStage) -> None:
+    """Refuse a scorer that has the policy's name and another model or other weights."""
+    if isinstance(scorer, CosineScorer | Blend):
+        _checked(scorer.embedder, stage)
+    if isinstance(scorer, Blend) and stage.blend is not None and scorer.definition != stage.blend:
+        raise InputError("the blend given is not the policy's; leave it out, or calibrate again with this one")
 
 
 def _checked(embedder: Embedder | None, stage: BandsStage) -> Embedder | None:

@@ -539,6 +539,12 @@ class RecordedJudge(_Closing):
             more = f" ({counted(len(bad), 'such row')})" if len(bad) > 1 else ""
             raise InputError(f'{path}:{bad[0][0]}: {bad[0][1]}{more}; a row is {{"id": "...", "reply": "..."}}')
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What tells two recordings of one name apart."""
+        content = json.dumps(self._replies, sort_keys=True).encode(errors="surrogatepass")
+        return {"replies": hashlib.sha256(content).hexdigest()}
+
     def __repr__(self) -> str:
         return f"RecordedJudge({self.name!r})"
 

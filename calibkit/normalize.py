@@ -77,7 +77,7 @@ def normalize(text: str, rung: int, locale: str | None = None) -> str:
     >>> normalize("Kraków", 3), normalize("The The", 3), normalize("-5", 3), normalize("?!", 3)
     ('krakow', 'the', '-5', '?!')
     >>> normalize("Order A-1042 ships on 12 March 2026.", 4), normalize("On 03/04/2026", 4)
-    ('order ⟦A1042⟧ ships on ⟦2026-03-12⟧', 'on 03/04/2026')
+    ('order ⟦A1042⟧ ships on ⟦2026-03-12⟧', 'on ⟦03/04/2026⟧')
     """
     if rung not in RUNGS:
         raise ValueError(f"rung must be 1, 2, 3 or 4, not {rung!r}")
@@ -106,36 +106,50 @@ def _strip_marks(text: str) -> str:
 
 _LADDER = (unify, _fold_case, _strip_marks)
 
-# A value in canonical form is written in brackets that keep it whole: "1.234" alone would read as 1234 elsewhere.
+# A value in canonical form is written in brackets that keep it whole: "1.234" alone would read as 1234 elsewhere. So is
+# what is no one value, as it stands: folding case would make milligrams of megagrams.
 _WRITTEN_VALUE = re.compile("(⟦[^⟦⟧]*⟧)")
-_MOST_PASSES = 20
 _VALUE_MARK = "\U0010fffd"
+# What stands behind a number and may be a unit: mSv and MSv, mL and ML.
+_MAY_BE_UNIT = regex.compile(r" ?(?=\p{L}{1,6}(?![\p{L}\p{Nd}]))(?:\p{Lu}\p{L}?(?!\p{L})|\p{L}+\p{Lu}\p{L}*)")
+_UNREAD = regex.compile(r"[\p{L}\p{Nd}^_]*\p{Nd}[\p{L}\p{Nd}^_]*")
 
 
 def _write_values(text: str, locale: str | None) -> str:
-    for _ in range(_MOST_PASSES):  # folding case may make a value of what stood between two others
-        previous, text = text, _write_values_once(unify(text), locale)
-        if text == previous:
-            break
-    return text
-
-
-def _write_values_once(text: str, locale: str | None) -> str:
+    text = unify(text).replace(_VALUE_MARK, "\ufffd")
     pieces, values = [], []
-    for at, part in enumerate(_WRITTEN_VALUE.split(text.replace(_VALUE_MARK, "\ufffd"))):
+    if "⟦" in text:  # written before: what stands between is read no more, for its case is gone
+        for at, part in enumerate(_WRITTEN_VALUE.split(text)):
+            pieces.append(_VALUE_MARK if at % 2 else part)
+            if at % 2:
+                values.append(part)
+    else:
         end = 0
-        if at % 2:  # written by an earlier pass
+        for found in find_values(text, locale):
+            if found.start < end:
+                continue
+            value = found.reading.value
+            _keep_unread(text[end : found.start], pieces, values)
             pieces.append(_VALUE_MARK)
-            values.append(part)
-            continue
-        for found in find_values(part, locale):
-            if found.reading.value is not None:
-                pieces += [part[end : found.start], _VALUE_MARK]
-                values.append(f"⟦{found.reading.value.canonical}⟧")
-                end = found.end
-        pieces.append(part[end:])
+            end = found.end
+            if value is not None and found.kind == "number" and (unit := _MAY_BE_UNIT.match(text, found.end)):
+                end = unit.end()
+                values.append(f"⟦{value.canonical} {unit.group().strip()}⟧")
+            else:
+                values.append(f"⟦{value.canonical if value is not None else text[found.start : found.end]}⟧")
+        _keep_unread(text[end:], pieces, values)
     levelled = _strip_marks(_fold_case(" ".join(pieces))).split(_VALUE_MARK)
     return "".join(chain.from_iterable(zip_longest(levelled, values, fillvalue="")))
+
+
+def _keep_unread(text: str, pieces: list[str], values: list[str]) -> None:
+    """Keep words with digits that are no value as they stand: with their case, and so that nobody reads them later."""
+    end = 0
+    for match in _UNREAD.finditer(text):
+        pieces += [text[end : match.start()], _VALUE_MARK]
+        values.append(f"⟦{match.group()}⟧")
+        end = match.end()
+    pieces.append(text[end:])
 
 
 # --- tokens: what overlap scorers count ----------------------------------------------------------

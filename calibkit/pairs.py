@@ -371,6 +371,8 @@ def fingerprint(pairs: Iterable[AnswerPair], *, labels: bool = False) -> str:
         content: list[object] = [pair.id, pair.group, pair.question, sorted(pair.references), pair.candidate]
         if pair.fields or pair.checks:
             content += [dict(pair.fields), dict(pair.checks)]
+        if checked := {key: pair.meta[key] for key in ("latency", "tools") if key in pair.meta}:
+            content.append(checked)
         if labels:
             content += [pair.labelled, pair.acceptable]
         digests.append(hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).digest())

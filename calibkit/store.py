@@ -31,7 +31,7 @@ from calibkit.pairs import (
     read_pair,
 )
 from calibkit.policy import Policy, RulesStage
-from calibkit.review import expired, grow_references
+from calibkit.review import ReferenceAdded, expired, grow_references
 
 _SHOWN: Final = 10
 """How many bad rows a message spells out."""
@@ -423,14 +423,19 @@ def iter_answers(
     """
     file = _pairs_file(Path(path))
     columns = columns or Columns()
+    added = read_set_labels(path).added if Path(path).is_dir() else ()
     for number, record in _rows(file):
         try:
             if isinstance(record, RowFault):
                 raise record
             if not columns.leaves_out(record):
-                yield _read_answer(columns.arrange(record), columns, labels)
+                yield _grown(added, _read_answer(columns.arrange(record), columns, labels))
         except RowFault as fault:
             yield Fault(_given_id(record, columns) or f"{file.name}:{number}", f"{file}:{number}: {fault}")
+
+
+def _grown(added: Sequence[ReferenceAdded], pair: AnswerPair) -> AnswerPair:
+    return grow_references(PairSet((pair,)), added)[0] if added else pair
 
 
 def _read_answer(record: Mapping[str, Any], columns: Columns, labels: bool) -> AnswerPair:

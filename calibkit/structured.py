@@ -710,7 +710,9 @@ class _Comparison:
 
     def _compare_texts(self, strategy: Text, pointer: str, reference: Json, candidate: Json) -> None:
         due, here = (decimal_text(v) if isinstance(v, Fraction) else v for v in (reference, candidate))
-        if not isinstance(due, str):
+        if not isinstance(due, str) and reference != candidate:
+            self._add(pointer, strategy, "fail", f"the reference has {_shown(reference)}, here is {_shown(candidate)}")
+        elif not isinstance(due, str):
             self._add(pointer, strategy, "not_applicable", f"the reference {_shown(reference)}: no text")
         elif not isinstance(here, str):
             self._add(pointer, strategy, "fail", f"a text was due, here is {_shown(candidate)}")

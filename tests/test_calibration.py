@@ -17,6 +17,7 @@ from calibkit import (
 )
 from calibkit.calibration import Calibration
 from calibkit.pairs import draw, read_pair
+from calibkit.policy import RulesStage
 from calibkit.store import ledger_path, load_ledger
 from calibkit.testing import HashEmbedder
 
@@ -406,3 +407,24 @@ def test_filters_are_part_of_the_claim(write_pairs, clear_cut):
     assert found.policy.evidence.pool.left_out == ["improper=true"]
     assert found.policy.evidence.labels.certifying == 97
     assert "pairs without the rows where improper=true" in found.policy.evidence.sentence
+
+
+def test_what_checks_read_is_part_of_the_answer(write_pairs, clear_cut):
+    rules = RulesStage(stage="rules", rules=[], checks={"max_latency": 5})
+    for record in clear_cut:
+        record["meta"] = {"latency": 1}
+    path = write_pairs(clear_cut)
+    assert calibrate(load_pairs(path), rules=rules, precision=0.9).policy.evidence.accounting is not None
+    for record in clear_cut:
+        record["meta"] = {"latency": 1 if record["acceptable"] else 9}
+    again = calibrate(load_pairs(write_pairs(clear_cut)), rules=rules, precision=0.9)
+    assert again.policy.evidence.accounting is None  # other answers: another look, and none is planned
+
+
+def test_a_bad_check_costs_no_look(write_pairs, clear_cut):
+    clear_cut[3]["checks"] = {"max_lenght": 5}
+    path = write_pairs(clear_cut)
+    with pytest.raises(InputError, match="there is no check 'max_lenght'"):
+        calibrate(load_pairs(path), precision=0.9, development=0)
+    del clear_cut[3]["checks"]
+    assert calibrate(load_pairs(write_pairs(clear_cut)), precision=0.9, development=0).policy.evidence.accounting

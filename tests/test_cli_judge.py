@@ -82,12 +82,38 @@ def test_a_judge_without_its_stage_is_refused(calibkit, files):
 
 
 def test_a_judge_is_measured_by_people(calibkit, files, write_pairs):
-    write_pairs([row for row in answers() if row["id"].startswith("gray")])
-    status, out, _ = calibkit("judge", "pairs.jsonl", "--judge", "recorded:replies.jsonl", "--json")
+    write_pairs([row for row in answers(90) if row["id"].startswith("gray")])
+    write_pairs(replies(90, wrong=range(1, 90, 9)), "replies.jsonl")
+    judge = ("judge", "pairs.jsonl", "--judge", "recorded:replies.jsonl", "--json")
+    status, out, _ = calibkit(*judge)
+    explored = json.loads(out)
+    assert (status, explored["labels"]) == (0, "the development part")
+    status, out, _ = calibkit(*judge, "--precision", "0.8")
     told = json.loads(out)
+    assert (status, told["labels"]) == (0, "certifying")
+    # Every answer with a label is in one part or the other, and its label in one cell.
+    assert told["answers"] + explored["answers"] == 90
+    cells = ("true_pass", "false_pass", "true_fail", "false_fail")
+    both = [told[cell] + explored[cell] for cell in cells]
+    assert both == [50, 0, 30, 10]
+    assert told["agreement"] == pytest.approx((told["true_pass"] + told["true_fail"]) / told["answers"])
+    # Other replies, or another number of votes, are another judge: they need a plan of their own.
+    write_pairs(replies(90), "replies.jsonl")
+    status, out, _ = calibkit(*judge, "--precision", "0.8")
+    assert "the ledger plans 1 configuration" in json.loads(out)["sentence"]
+
+
+def test_verdicts_on_other_texts_of_the_same_id_are_not_taken_over(calibkit, files):
+    grade = ("grade", "pairs.jsonl", "--policy", "policy.yaml", "--judge", "recorded:replies.jsonl", "--out", "v.jsonl")
+    rows = answers()
+    (files / "pairs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in [*rows, rows[0]]))
+    status, _, err = calibkit(*grade)
+    assert (status, "two answers are called 'same'" in err) == (2, True)
+    rows[0] = rows[0] | {"candidate": "something else"}
+    (files / "pairs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    status, _, err = calibkit(*grade)
     assert status == 0
-    assert (told["true_pass"], told["false_pass"], told["true_fail"], told["false_fail"]) == (7, 0, 4, 1)
-    assert told["agreement"] == pytest.approx(11 / 12)
+    assert verdicts(files / "v.jsonl")["same"]["outcome"] != "pass"
 
 
 def test_the_report_tells_what_changed_and_corrects_the_pass_rate(calibkit, files):

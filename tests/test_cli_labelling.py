@@ -1,12 +1,13 @@
 """From a pile of answers to labels that certify, on the command line."""
 
 import json
+from datetime import UTC, datetime
 
 import pytest
 
 from calibkit.calibration import calibrate
 from calibkit.label_log import LabelLog, append_event, read_set_labels
-from calibkit.review import Adjudicated
+from calibkit.review import Adjudicated, add_reference
 from calibkit.store import load_pairs
 
 
@@ -60,8 +61,6 @@ def test_several_annotators_agreement_and_what_counts(calibkit, pile):
     assert (status, told["pairs"], told["disagreed"]) == (0, 10, ["a4"])
     pairs = {pair.id: pair for pair in load_pairs(pile)}
     assert (pairs["a3"].acceptable, pairs["a4"].acceptable, pairs["a4"].labelled) == (False, None, True)
-    from datetime import UTC, datetime
-
     decision = Adjudicated(pair_id="a4", acceptable=True, by="ina", at=datetime(2026, 1, 1, tzinfo=UTC), uid="x", seq=1)
     append_event(pile, decision)
     assert {pair.id: pair for pair in load_pairs(pile)}["a4"].acceptable is True
@@ -115,7 +114,10 @@ def test_a_region_certifies_inside_itself_alone(calibkit, tmp_path):
             "id": f"a{n}",
             "question": f"q{n}?",
             "references": ["one two three four five six seven eight nine ten"],
-            "candidate": " ".join(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"][: n % 10 + 1]) + " or so",
+            "candidate": " ".join(
+                ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"][: n % 10 + 1]
+            )
+            + " or so",
         }
         for n in range(300)
     ]
@@ -131,9 +133,9 @@ def test_a_region_certifies_inside_itself_alone(calibkit, tmp_path):
             log.label(name, int(name[1:]) % 10 >= 5)
     calibrate_it = ("calibrate", folder, "--precision", "0.9", "--out", "p.yaml", "--json", "--region")
     status, _, err = calibkit(*calibrate_it, "0.2", *region)
-    assert (status, "no region queue of this ranking covers" in err) == (2, True)
+    assert (status, "no region queue of this ranking begins at 0.2" in err) == (2, True)
     status, _, err = calibkit(*calibrate_it, "0.45", "--scorer", "rouge1", "--rules", "none")
-    assert (status, "no region queue of this ranking covers" in err) == (2, True)
+    assert (status, "no region queue of this ranking begins at" in err) == (2, True)
     status, out, err = calibkit(*calibrate_it, "0.45", *region)
     assert status == 0, err
     told = json.loads(out)["policy"]["evidence"]
@@ -149,3 +151,18 @@ def test_a_region_is_not_claimed_of_a_bare_file(calibkit, write_pairs, clear_cut
     status, _, err = calibkit("calibrate", "pairs.jsonl", "--region", "0.5")
     assert status == 2
     assert "make it a set" in err
+
+
+def test_references_that_grew_certify_nothing_with_or_without_a_queue(pile):
+    with LabelLog(pile, "zoe") as log:
+        for n in range(60):
+            log.label(f"a{n}", n % 2 == 0)
+    moment = datetime(2026, 1, 1, tzinfo=UTC)
+    for n in range(0, 60, 2):
+        append_event(
+            pile,
+            add_reference(load_pairs(pile), (), read_set_labels(pile).resolve(), f"a{n}", by="zoe", at=moment),
+        )
+    found = calibrate(load_pairs(pile), scorer="token_recall", development=0, rules=())
+    assert found.policy.evidence.labels.certifying == 30
+    assert any("whose references grew" in note for note in found.notes)

@@ -549,3 +549,31 @@ def test_tokens_of_a_long_pathological_text(tokenize):
     assert set(tokens[:-1]) == {"é"}
     same = tokens[-1] == "x" + "\u0316" * _MANY + "\u0301" * _MANY
     assert same, tokens[-1][:40]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Ruby 3.10", "Ruby 3.1"),
+        ("a dose of 7 mg", "a dose of 7 Mg"),
+        ("7 mSv", "7 MSv"),
+        ("7 mL", "7 ML"),
+        ("7 mC", "7 MC"),
+        ("at 7 pm", "7 Pm of it"),
+        ("PIN 0420", "PIN 420"),
+        ("7 km", "7 miles"),
+        ("on 03/04/2026", "on 04/03/2026"),
+        ("minus 7 °C", "7 °C"),
+    ],
+)
+@pytest.mark.parametrize("locale", [None, "en_US"])
+def test_other_facts_stay_apart_at_rung_four(one, other, locale):
+    assert normalize(one, 4, locale) != normalize(other, 4, locale)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("Seven Cats", "7 cats"), ("5 KM away", "5 km away"), ("twelve", "12"), ("$1,299.00", "1299 dollars")],
+)
+def test_one_fact_has_one_form_at_rung_four(one, other):
+    assert normalize(one, 4, "en_US") == normalize(other, 4, "en_US")

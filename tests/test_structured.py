@@ -458,7 +458,8 @@ def test_no_text_is_scored_where_a_hard_field_fails(candidate):
         ("a b", {"x": 1}, "fail", 0),
         ("5", 5, "scored", 1),
         (5, "5", "scored", 1),
-        (None, "a", "not_applicable", None),
+        (None, "a", "fail", 0),
+        (None, None, "not_applicable", None),
     ],
 )
 def test_what_is_no_text_is_not_scored(reference, candidate, outcome, score):

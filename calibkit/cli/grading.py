@@ -8,7 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -41,7 +41,7 @@ from calibkit.grading_report import grading_record, grading_report, text_grading
 from calibkit.judge import Judge, same_family
 from calibkit.judge_client import Budget, open_judge
 from calibkit.pairs import AnswerPair, InputError, counted
-from calibkit.policy import read_yaml
+from calibkit.policy import TOOL, read_yaml
 from calibkit.scorers import find_scorer
 from calibkit.side_by_side import SideBySide, compare_scorers
 
@@ -252,7 +252,8 @@ def _grade(
             )
         source = run.note_answers(store.iter_answers(answers, columns, labels=keep))
         if out is not None and judge is not None:
-            _resume(out, _identity(policy, chosen.spec), cascade, source, run)
+            identity = _identity(policy, chosen, judge, columns)
+            _resume(out, identity, cascade, source, run)
         else:
             with store.atomic_writer(out) if out is not None else nullcontext(sys.stdout) as file:
                 for verdict in cascade.grade_all(source):
@@ -273,8 +274,16 @@ def _refuse_nothing_but_errors(run: _Run) -> None:
         )
 
 
-def _identity(policy: Path, judge: str | None) -> str:
-    return hashlib.sha256(f"{store.read_text(policy)}\x00{judge}".encode()).hexdigest()
+def _identity(policy: Path, chosen: JudgeChoice, judge: Judge, columns: store.Columns) -> str:
+    """What verdicts depend on beside their answers."""
+    about = [TOOL, store.read_text(policy), chosen.spec, chosen.url, getattr(judge, "settings", None), asdict(columns)]
+    return hashlib.sha256(json.dumps(about, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def _answer_key(answer: AnswerPair | Fault) -> str:
+    """A hash of an answer: a verdict on another text of the same id is none on this one."""
+    about = asdict(answer) if isinstance(answer, AnswerPair) else {"id": answer.id, "fault": answer.reason}
+    return hashlib.sha256(json.dumps(about, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def _resume(out: Path, identity: str, cascade: Cascade, source: Iterator[AnswerPair | Fault], run: _Run) -> None:
@@ -289,22 +298,24 @@ def _resume(out: Path, identity: str, cascade: Cascade, source: Iterator[AnswerP
             store.write_records(file, [{"run": identity}])
 
         def flush() -> None:
-            for verdict in cascade.grade_all(asked):
-                store.write_records(file, [verdict.to_record()])
+            for answer, verdict in zip(asked, cascade.grade_all(asked), strict=True):
+                store.write_records(file, [{"answer": _answer_key(answer), "verdict": verdict.to_record()}])
                 file.flush()
-                done[verdict.id] = verdict
+                done[_answer_key(answer)] = verdict
             asked.clear()
 
-        order = []
+        order: dict[str, str] = {}
         for answer in source:
-            order.append(answer.id)
-            if answer.id not in done or done[answer.id].outcome == "error":
+            if answer.id in order:
+                raise InputError(f"two answers are called {answer.id!r}; give each its own id, or leave one out")
+            key = order[answer.id] = _answer_key(answer)
+            if key not in done or done[key].outcome == "error":
                 asked.append(answer)
             if len(asked) >= _AT_ONCE:
                 flush()
         flush()
     with store.atomic_writer(out) as whole:
-        store.write_records(whole, (run.see(done[name]).to_record() for name in order))
+        store.write_records(whole, (run.see(done[key]).to_record() for key in order.values()))
         _refuse_nothing_but_errors(run)
     part.unlink()
 
@@ -317,21 +328,18 @@ def _verdicts_so_far(part: Path, identity: str) -> dict[str, Verdict]:
     if not part.exists():
         return {}
     whole, _, _torn = part.read_bytes().rpartition(b"\n")
-    lines = whole.decode("utf-8", errors="replace").splitlines()
+    lines = whole.decode("utf-8", errors="replace").split("\n")
     if not lines or lines[0] != json.dumps({"run": identity}):
         part.unlink()  # of another policy or judge
         return {}
     part.write_bytes(whole + b"\n")
-    return {verdict.id: verdict for verdict in map(read_verdict, lines[1:])}
+    records = [json.loads(line) for line in lines[1:]]
+    return {record["answer"]: _verdict(record["verdict"]) for record in records}
 
 
-def read_verdict(line: str) -> Verdict:
-    """Read a verdict from its line in a file."""
-    record = json.loads(line)
-    return Verdict(
-        **{key: record.get(key) for key in ("id", "outcome", "stage", "score", "reason")},
-        details=record.get("details") or {},
-    )
+def _verdict(record: dict[str, Any]) -> Verdict:
+    plain: dict[str, Any] = {key: record.get(key) for key in ("id", "outcome", "stage", "score", "reason")}
+    return Verdict(**plain, details=record.get("details") or {})
 
 
 def load_verdicts(path: Path) -> list[Verdict]:
@@ -343,9 +351,9 @@ def load_verdicts(path: Path) -> list[Verdict]:
         For a line that is no verdict.
     """
     verdicts = []
-    for number, line in enumerate(store.read_text(path).splitlines(), start=1):
+    for number, line in enumerate(store.read_text(path).rstrip("\n").split("\n"), start=1):
         try:
-            verdict = read_verdict(line)
+            verdict = _verdict(json.loads(line))
             if verdict.outcome not in _OUTCOMES or not isinstance(verdict.id, str):
                 raise ValueError
         except (ValueError, AttributeError, TypeError):

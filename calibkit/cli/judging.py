@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -85,13 +84,24 @@ def judge_command(
             raise InputError(f"--reply {reply}: a reply is read as json or yes_no")
         stage = JudgeStage(stage="judge", reply=reply, votes=votes)  # type: ignore[arg-type]
     loaded = load_set(pairs, read_columns(map_, split_references, leave_out, labels))
-    labelled = [pair for pair in loaded if pair.labelled]
-    if not labelled:
+    if not any(pair.labelled for pair in loaded):
         raise InputError(f"{pairs}: no answer has a label, and a judge is measured by people's; label some")
     scorer = JudgeScorer(asked, stage)
     with closing(asked):
-        scorer.score(labelled)
-    ballots = [scorer.ballots[pair.id] for pair in labelled]
+        # Figures of certifying labels are shown for what was declared alone; without a target nothing is.
+        found = calibrate(
+            loaded,
+            scorer=scorer,
+            precision=precision or 0.9,
+            drawn=drawn.value,
+            exact_rung=None,
+            rules=(),
+            explore=precision is None,
+        )
+    evidence = found.policy.evidence
+    assert evidence is not None
+    ballots = [scorer.ballots[found.pairs[at].id] for at in found.shown]
+    labelled = [found.pairs[at] for at in found.shown]
     quality = measure(
         [ballot.outcome for ballot in ballots],
         [pair.acceptable for pair in labelled],
@@ -113,13 +123,11 @@ def judge_command(
         "calls": sum(ballot.calls for ballot in ballots),
         "first_error": next((ballot.reason for ballot in ballots if ballot.outcome == "error"), None),
     }
+    told["labels"] = "certifying" if evidence.accounting else "the development part"
     sentence = None
     if precision is not None:
-        own = replace(loaded, pairs=labelled)
-        found = calibrate(own, scorer=scorer, precision=precision, drawn=drawn.value, exact_rung=None, rules=())
-        assert found.policy.evidence is not None
         assert found.policy.bands_stage is not None
-        sentence = found.policy.evidence.sentence
+        sentence = evidence.sentence
         told |= {"pass_at_or_above": found.policy.bands_stage.pass_at_or_above, "sentence": sentence}
     if json_:
         print_json(told)
