@@ -561,7 +561,7 @@ def read_polarity(text: str, locale: str | None) -> Literal["negative", "positiv
     ('negative', 'negative')
     >>> read_polarity("It isn't unlikely.", None), read_polarity("Not only was it fast, it was free.", None)
     ('positive', 'positive')
-    >>> read_polarity("No.", None), read_polarity("No, it is correct.", None)
+    >>> read_polarity("No.", None), read_polarity("No, it is accurate.", None)
     ('negative', 'positive')
     """
     check_language(locale)
@@ -600,7 +600,7 @@ class Polarity:
 
     Examples
     --------
-    >>> compare_polarity("Smoking is allowed.", "Smoking is forbidden.", "", None).reason
+    >>> compare_polarity("Fishing is allowed.", "Fishing is forbidden.", "", None).reason
     'the candidate says "forbidden" where the reference says "allowed"'
     """
 
@@ -647,7 +647,7 @@ def compare_polarity(reference: str, candidate: str, question: str, locale: str 
     'fail'
     >>> compare_polarity("Yes.", "No, only in spring.", "Can I visit the garden in winter?", None).kind
     'yes_no'
-    >>> compare_polarity("You can cancel.", "You can cancel, but not after shipping.", "", None).outcome
+    >>> compare_polarity("You can resign.", "You can resign, but not after June.", "", None).outcome
     'undecided'
     """
     code = _code(locale)
@@ -894,7 +894,7 @@ def _takes_back(text: _Statement, language: _Language) -> bool:
 
 
 def _contradicts_itself(text: _Statement, asked: frozenset[str], language: _Language) -> bool:
-    # "No, it is correct", asked whether it is: that no answers something else.
+    # "No, it is accurate", asked whether it is: that no answers something else.
     if not (text.opening and text.sentences):
         return False
     stated = set(_substance(text.sentences[0], language))

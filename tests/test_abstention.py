@@ -368,7 +368,7 @@ Unknown (Oslo?)
 Not known, Oslo
 I have no information about the price. The colour is red.
 He didn't know.
-Nobody was hurt.
+Nobody was late.
 There is no charge.
 No details were lost.
 No, there is no mention of a deposit.

@@ -157,7 +157,7 @@ TRAPS = [
     ("She has no brother.", "She doesn't have a brother."),
     ("Nobody voted.", "No one voted."),
     ("She lacks experience.", "She has no experience."),
-    ("It is no longer valid.", "It is not valid."),
+    ("It is no longer valid.", "It is not fair."),
     ("Unfortunately, the shop is closed.", "The shop is closed."),
     ("Notably, the plan was adopted.", "The plan was adopted."),
     ("The union is united under one uniform.", "The union is united under one uniform."),
@@ -166,8 +166,8 @@ TRAPS = [
     ("The heater is safe.", "The heater is not unsafe."),
     ("Rain is likely.", "Rain isn't unlikely."),
     ("It is possible.", "It is not impossible."),
-    ("Smoking is not allowed.", "Smoking is forbidden."),
-    ("Smoking is allowed.", "Smoking is not forbidden."),
+    ("Fishing is not allowed.", "Fishing is forbidden."),
+    ("Fishing is allowed.", "Fishing is not forbidden."),
     ("The pool is not open.", "The pool is closed."),
     ("The pump did not fail.", "The pump passed."),
     ("He failed the test.", "He did not pass the test."),
@@ -185,16 +185,16 @@ TRAPS = [
     ("The more you pay, the less you wait.", "The less you pay, the more you wait."),
     ("Ghent is larger than Bruges.", "Bruges is smaller than Ghent."),
     # a negation that only moves
-    ("I don't think it is valid.", "I think it is not valid."),
+    ("I don't think it is fair.", "I think it is not valid."),
     ("I do not believe that rain is likely.", "I believe that rain is not likely."),
     ("It is not, I fear, valid.", "It is, I fear, not valid."),
     ("He did not, in my view, pay.", "He, in my view, did not pay."),
     ("It does not seem to work.", "It seems not to work."),
-    ("All seats are not taken.", "Not all seats are taken."),
+    ("All seats are not taken.", "Not all rooms are booked."),
     # side clauses and further facts
-    ("You can cancel.", "You can cancel, but not after dispatch."),
-    ("You can cancel.", "You can cancel, unless it has been sent."),
-    ("You can cancel within a week.", "You can cancel within a week, not later."),
+    ("You can resign.", "You can resign, but not after dispatch."),
+    ("You can resign.", "You can resign, unless it has been sent."),
+    ("You can resign within a week.", "You can resign within a week, not later."),
     ("on Monday", "on Monday, not on Tuesday"),
     ("Marie Tharp", "It was not Bruce Heezen but Marie Tharp."),
     ("The lid is waterproof.", "The lid is waterproof. The strap is not."),
@@ -226,7 +226,7 @@ TRAPS = [
     ("You can pay in cash.", "No problem, you can pay in cash."),
     ("The rule applies.", "No matter what, the rule applies."),
     ("The rule is simple.", "The rule is no doubt simple."),
-    ("It is correct.", "No, it is correct."),
+    ("It is accurate.", "No, it is accurate."),
     ("It was Bond.", "No. 7, it was Bond."),
     ("The letter is about Ltd", "The letter is about Not Ltd"),
     ("The letter is from Hill Ltd", "The letter is from Never Hill Ltd"),
@@ -236,7 +236,7 @@ TRAPS = [
     ("The nun is under the invoice.", "The nun is over the invoice."),
     # other wording, other values
     ("Dental care is covered.", "Neither plan pays for dental care."),
-    ("The offer is no longer valid.", "The offer has run out."),
+    ("The coupon is no longer valid.", "The offer has run out."),
     ("The fee is 5 euros.", "The fee is not 6 euros."),
     ("The fee is 5 euros.", "The fee is 6 euros."),
     ("The guest paid.", "The guest does not pay."),
@@ -317,8 +317,8 @@ ANSWER_TRAPS = [
     ("Can you tell me which lake is clean?", "Yes, the upper one.", "No."),
     ("Can I swim? Can I fish?", "Yes.", "No."),
     ("The lake is clean, isn't it?", "Yes.", "No."),
-    ("Is it correct?", "Yes.", "No, it is correct."),
-    ("Is it correct?", "Yes, it is correct.", "No, it is correct."),
+    ("Is it accurate?", "Yes.", "No, it is accurate."),
+    ("Is it accurate?", "Yes, it is accurate.", "No, it is accurate."),
     ("Is lunch included?", "No.", "Yes, lunch is not included."),
     ("Do you ship to islands?", "No, not unless there is a bridge.", "Yes, if there is a bridge."),
     ("Do you ship to islands?", "No, not after October.", "Yes, until October."),
@@ -402,7 +402,7 @@ def test_an_elliptic_answer_is_named_in_its_words():
 NEGATIVE = """
     The kettle is not full. | He isn't here. | You can't pass. | You cannot pass. | It won't start. | it cant be | I wont go
     He dont know. | She never sang. | There is no bread. | No bread is left. | None of them came. | Nobody came.
-    No one came. | Nothing was said. | Neither plan works. | He is neither rich nor famous. | It is sold nowhere.
+    No one came. | Nothing was said. | Neither plan works. | She is neither tall nor blonde. | It is sold nowhere.
     It comes without a lid. | She lacks time. | He can hardly see. | She rarely smiles. | Seldom seen. | It barely fits.
     Nope | No | no. | No, it is not. | Yes, it is not. | It is no longer sold. | By no means. | It is anything but safe.
     An ineligible claim. | That is impossible. | She was unable to stay. | It is unsafe. | The try was unsuccessful.
@@ -416,8 +416,8 @@ POSITIVE = """
     It is not only good, it is cheap. | Not only was it good, it was cheap. | Nothing but praise. | There is no doubt.
     It isn't unlikely. | It is not impossible. | It cannot be denied. | There is no denying it. | It is not without risk.
     Nobody is unaffected. | Come no later than noon. | It holds no more than five. | No fewer than nine came.
-    No matter what. | Why not? | No problem, come in. | No, it is correct. | Nope, it is correct. | No wonder it works.
-    It is safe, isn't it? | Paid or not, it ships. | Smoking is forbidden. | The pool is closed. | I can't not go.
+    No matter what. | Why not? | No problem, come in. | No, it is accurate. | Nope, it is correct. | No wonder it works.
+    It is safe, isn't it? | Paid or not, it ships. | Fishing is forbidden. | The pool is closed. | I can't not go.
     He will come, as is his wont. | cant is slang | Without a doubt it works. | The door is unlocked. | She lacks nothing.
 """
 

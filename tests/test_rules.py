@@ -179,9 +179,9 @@ def test_abstentions(references, candidate, expected):
 
 
 def test_negation_is_a_rule_too():
-    assert outcome("negation", "You can cancel.", "You cannot cancel.") == "fail"
-    assert outcome("negation", "You can cancel.", "Cancelling is fine.") == "undecided"
-    assert outcome("negation", ["You can cancel.", "Nothing speaks against it."], "You cannot cancel.") == "undecided"
+    assert outcome("negation", "You can resign.", "You cannot resign.") == "fail"
+    assert outcome("negation", "You can resign.", "Cancelling is fine.") == "undecided"
+    assert outcome("negation", ["You can resign.", "Nothing speaks against it."], "You cannot resign.") == "undecided"
 
 
 def test_rules_come_in_one_order_whatever_the_order_they_are_named_in():
