@@ -291,10 +291,9 @@ def load_pairs(path: str | os.PathLike[str], columns: Columns | None = None) -> 
             pair = _read_with_remark(arranged, columns, f"{file}:{number}", remarks)
             if columns.split_references is None and isinstance(arranged.get("references"), str):
                 remarks += _looks_like_several(arranged["references"], f"{file}:{number}")
-            has_id = arranged.get("id") is not None and bool(str(arranged["id"]).strip())
-            if has_id:
+            if _has_id(arranged):
                 given.add(pair.id)
-            pairs.append(_with_own_id(pair, has_id, number, lines_of))
+            pairs.append(_with_own_id(pair, _has_id(arranged), number, lines_of))
         except UnknownLabel as fault:
             unknown.setdefault(fault.value, []).append(number)
         except RowFault as fault:
@@ -392,6 +391,10 @@ def _unknown_labels(unknown: Mapping[str, Sequence[int]]) -> str:
     )
 
 
+def _has_id(record: Mapping[str, Any]) -> bool:
+    return record.get("id") is not None and bool(str(record["id"]).strip())
+
+
 def _with_own_id(pair: AnswerPair, given: bool, number: int, lines_of: dict[str, list[int]]) -> AnswerPair:
     lines = lines_of.setdefault(pair.id, [])
     lines.append(number)
@@ -424,12 +427,15 @@ def iter_answers(
     file = _pairs_file(Path(path))
     columns = columns or Columns()
     added = read_set_labels(path).added if Path(path).is_dir() else ()
+    lines_of: dict[str, list[int]] = {}
     for number, record in _rows(file):
         try:
             if isinstance(record, RowFault):
                 raise record
             if not columns.leaves_out(record):
-                yield _grown(added, _read_answer(columns.arrange(record), columns, labels))
+                arranged = columns.arrange(record)
+                answer = _read_answer(arranged, columns, labels)
+                yield _grown(added, _with_own_id(answer, _has_id(arranged), number, lines_of))
         except RowFault as fault:
             yield Fault(_given_id(record, columns) or f"{file.name}:{number}", f"{file}:{number}: {fault}")
 

@@ -219,3 +219,20 @@ def test_answers_are_collected_from_a_function(calibkit, tmp_path, write_pairs, 
     assert [row["candidate"] for row in map(json.loads, (tmp_path / "a.jsonl").read_text().splitlines())] == [
         "four"
     ] * 2
+
+
+def test_equal_answers_without_an_id_are_told_apart(calibkit, files):
+    row = {"references": ["4"], "candidate": "four"}
+    (files / "pairs.jsonl").write_text((json.dumps(row) + "\n") * 2)
+    status, _, err = calibkit(
+        "grade", "pairs.jsonl", "--policy", "policy.yaml", "--out", "v.jsonl", "--report", "r.txt"
+    )
+    assert status == 0, err
+    assert len(verdicts(files / "v.jsonl")) == 2
+    (files / "pairs.jsonl").write_text((json.dumps(row | {"id": "a"}) + "\n") * 2)
+    (files / "v.jsonl").unlink()
+    status, _, err = calibkit(
+        "grade", "pairs.jsonl", "--policy", "policy.yaml", "--out", "v.jsonl", "--report", "r.txt"
+    )
+    assert (status, "two answers are called 'a'" in err) == (2, True)
+    assert not (files / "v.jsonl").exists()

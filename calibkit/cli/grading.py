@@ -127,7 +127,12 @@ class _Run:
 
     def note_answers(self, answers: Iterator[AnswerPair | Fault]) -> Iterator[AnswerPair | Fault]:
         """Hand answers on, and hold them where they are needed again."""
+        ids: set[str] = set()
         for answer in answers:
+            if self.keep and answer.id in ids:
+                raise InputError(f"two answers are called {answer.id!r}; give each its own id, or leave one out")
+            if self.keep:
+                ids.add(answer.id)
             if self.keep and isinstance(answer, AnswerPair):
                 self.answers.append(answer)
             yield answer
@@ -306,8 +311,6 @@ def _resume(out: Path, identity: str, cascade: Cascade, source: Iterator[AnswerP
 
         order: dict[str, str] = {}
         for answer in source:
-            if answer.id in order:
-                raise InputError(f"two answers are called {answer.id!r}; give each its own id, or leave one out")
             key = order[answer.id] = _answer_key(answer)
             if key not in done or done[key].outcome == "error":
                 asked.append(answer)
