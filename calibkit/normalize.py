@@ -112,7 +112,12 @@ _WRITTEN_VALUE = re.compile("(⟦[^⟦⟧]*⟧)")
 _VALUE_MARK = "\U0010fffd"
 # What stands behind a number and may be a unit: mSv and MSv, mL and ML.
 _MAY_BE_UNIT = regex.compile(r" ?(?=\p{L}{1,6}(?![\p{L}\p{Nd}]))(?:\p{Lu}\p{L}?(?!\p{L})|\p{L}+\p{Lu}\p{L}*)")
-_UNREAD = regex.compile(r"[\p{L}\p{Nd}^_]*\p{Nd}[\p{L}\p{Nd}^_]*")
+_FEET_OR_INCHES = regex.compile(r"['\"](?![\p{L}\p{Nd}'\"])")
+# Words with digits, and marks that rung 3 would take though they say something: a != b, -x, A-, Cl-.
+_UNREAD = regex.compile(
+    r"[\p{L}\p{Nd}^_]*\p{Nd}[\p{L}\p{Nd}^_]*|!=|(?<![\p{L}\p{Nd})])-(?:\p{L}(?![\p{L}\p{Nd}'])|∞)"
+    r"|(?<![\p{L}\p{Nd}'-])\p{Lu}\p{L}?-(?![\p{L}\p{Nd}-])"
+)
 
 
 def _write_values(text: str, locale: str | None) -> str:
@@ -132,7 +137,10 @@ def _write_values(text: str, locale: str | None) -> str:
             _keep_unread(text[end : found.start], pieces, values)
             pieces.append(_VALUE_MARK)
             end = found.end
-            if value is not None and found.kind == "number" and (unit := _MAY_BE_UNIT.match(text, found.end)):
+            unit = _MAY_BE_UNIT.match(text, found.end) if value is not None and found.kind == "number" else None
+            if unit is None and text[max(found.start - 1, 0) : found.start] not in ("'", '"'):
+                unit = _FEET_OR_INCHES.match(text, found.end)
+            if value is not None and found.kind == "number" and unit is not None:
                 end = unit.end()
                 values.append(f"⟦{value.canonical} {unit.group().strip()}⟧")
             else:
