@@ -15,7 +15,7 @@ from typing import Final, Literal
 import regex
 
 from calibkit.normalize import normalize
-from calibkit.values.reading import parse_locale
+from calibkit.values.reading import language_of
 
 LONGEST: Final = 1_000
 """Characters that an abstention may have; longer texts say something, too."""
@@ -29,7 +29,7 @@ def supports(locale: str | None) -> bool:
     >>> supports("de_AT"), supports("fi"), supports(None)
     (True, False, True)
     """
-    return _language(locale) in _LANGUAGES
+    return language_of(locale) in _LANGUAGES
 
 
 def is_abstention(text: str, locale: str | None, phrases: Sequence[str] = ()) -> bool:
@@ -71,7 +71,7 @@ def stance(text: str, locale: str | None, phrases: Sequence[str] = ()) -> Stance
     >>> stance("I'm not sure, maybe Oslo.", None), stance("Oslo", None)
     ('hedges', 'answers')
     """
-    grammar = _grammar_of(_language(locale))
+    grammar = _grammar_of(language_of(locale))
     text = text.strip()
     if len(text) > LONGEST:
         return "answers"
@@ -92,10 +92,6 @@ def stance(text: str, locale: str | None, phrases: Sequence[str] = ()) -> Stance
     # What stands between commas is a list only where "or" or "and" ends it: else it may be the answer.
     listed = any(kind == "lists" and "goes on" not in kinds[place:] for place, kind in enumerate(kinds))
     return "hedges" if listed or "says" in kinds else "abstains"
-
-
-def _language(locale: str | None) -> str:
-    return "en" if locale is None else parse_locale(locale).language
 
 
 # --- clauses ------------------------------------------------------------------------------------------

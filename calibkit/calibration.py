@@ -228,11 +228,7 @@ def calibrate(
     elif not isinstance(scorer, CosineScorer | Blend) and LEXICAL_SCORERS.get(scorer.name, scorer) != scorer:
         raise InputError(f"the name {scorer.name!r} belongs to a built-in scorer; give yours another")
     stage = _bands_stage(scorer)
-    early: list[ExactStage | RulesStage] = [ExactStage(stage="exact", rung=exact_rung)] if exact_rung else []
-    if not isinstance(rules, RulesStage):
-        rules = RulesStage(stage="rules", rules=list(rules))
-    if rules.rules or rules.checks:
-        early.append(rules)
+    early, rules = _early_stages(exact_rung, rules)
     configuration = Configuration(
         scorer=scorer.name,
         scorer_version=scorer.version,
@@ -458,6 +454,18 @@ def _open_ledger(
     return _Book(found, unwritten, n_written)
 
 
+def _early_stages(
+    exact_rung: Literal[1, 2, 3, 4] | None, rules: RulesStage | Sequence[RuleName]
+) -> tuple[list[ExactStage | RulesStage], RulesStage]:
+    """The deterministic stages before the bands, and the rules among them or left out as empty."""
+    early: list[ExactStage | RulesStage] = [ExactStage(stage="exact", rung=exact_rung)] if exact_rung else []
+    if not isinstance(rules, RulesStage):
+        rules = RulesStage(stage="rules", rules=list(rules))
+    if rules.rules or rules.checks:
+        early.append(rules)
+    return early, rules
+
+
 def _stages_key(early: Sequence[Stage], bands: BandsStage, locale: str | None) -> str | None:
     """What a configuration must name beside scorer, model and rung, so that another one is another."""
     if bands.blend is not None:
@@ -563,11 +571,7 @@ def region_queue(
         if scorer in EMBEDDING_SCORERS and embedder is None:
             embedder = load_embedder()
         scorer = find_scorer(scorer, embedder)
-    early: list[Stage] = [ExactStage(stage="exact", rung=exact_rung)] if exact_rung else []
-    if not isinstance(rules, RulesStage):
-        rules = RulesStage(stage="rules", rules=list(rules))
-    if rules.rules or rules.checks:
-        early.append(rules)
+    early, _ = _early_stages(exact_rung, rules)
     draft = _draft("region", locale, [*early, _bands_stage(scorer)])
     places = _places(draft, scorer, embedder, pairs, score_pairs(pairs, scorer))
     asked = pairs.original or pairs

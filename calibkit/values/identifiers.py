@@ -34,8 +34,8 @@ from typing import Final
 
 from babel import Locale
 
-from calibkit.values.reading import LONGEST, Reading, Value, parse_locale, unreadable
-from calibkit.values.words import any_of, language_of
+from calibkit.values.reading import LONGEST, Reading, Value, language_of, parse_locale, unreadable
+from calibkit.values.words import any_of
 
 
 def _one(canonical: str, stated: str | None = None) -> Reading:

@@ -40,8 +40,8 @@ from calibkit.values.numerals import (
     several_spelling,
     without_bound,
 )
-from calibkit.values.reading import LONGEST, Reading, parse_locale, unreadable
-from calibkit.values.words import WORD_ENDS, any_of, language_of, minus_spelling
+from calibkit.values.reading import LONGEST, Reading, language_of, parse_locale, unreadable
+from calibkit.values.words import WORD_ENDS, any_of, minus_spelling
 
 # --- currencies -----------------------------------------------------------------------------------
 

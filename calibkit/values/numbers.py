@@ -28,11 +28,10 @@ from calibkit.values.numerals import (
     several_spelling,
     without_bound,
 )
-from calibkit.values.reading import LONGEST, Reading, parse_locale, unreadable
+from calibkit.values.reading import LONGEST, Reading, language_of, parse_locale, unreadable
 from calibkit.values.words import (
     WORD_ENDS,
     first_words,
-    language_of,
     multipliers,
     ordinal_word_spelling,
     read_ordinal_words,

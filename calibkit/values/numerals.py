@@ -14,10 +14,9 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Final
 
-from calibkit.values.reading import LONGEST, Kind, Reading, Value, decimal_text, parse_locale, unreadable
+from calibkit.values.reading import LONGEST, Kind, Reading, Value, decimal_text, language_of, parse_locale, unreadable
 from calibkit.values.words import (
     WORD_ENDS,
-    language_of,
     minus_spelling,
     multipliers,
     part_spelling,

@@ -31,8 +31,7 @@ from babel.units import format_unit
 
 from calibkit.characters import strip_accents, unify
 from calibkit.values.numbers import numeral_spelling, read_magnitude
-from calibkit.values.reading import LONGEST, Reading, Value, decimal_text, parse_locale, unreadable
-from calibkit.values.words import language_of
+from calibkit.values.reading import LONGEST, Reading, Value, decimal_text, language_of, parse_locale, unreadable
 
 
 class Unit(NamedTuple):

@@ -85,6 +85,16 @@ def parse_locale(name: str) -> Locale:
         raise ValueError(f"there is no locale {name!r}; a locale is written as in en_US, de_DE, fr") from None
 
 
+@lru_cache(maxsize=64)
+def language_of(locale: str | None) -> str:
+    """The language whose words count: that of the locale, else English.
+
+    >>> language_of("de_CH"), language_of(None)
+    ('de', 'en')
+    """
+    return "en" if locale is None else parse_locale(locale).language
+
+
 def decimal_text(number: Fraction, digits: int | None = None) -> str:
     """Write a fraction as a plain decimal where that is exact, else as n/d, or to so many significant digits.
 

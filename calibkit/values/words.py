@@ -17,7 +17,7 @@ from typing import Final
 from text_to_num import alpha2digit, text2num
 
 from calibkit.characters import unify
-from calibkit.values.reading import parse_locale
+from calibkit.values.reading import language_of, parse_locale
 
 WORD_ENDS: Final = r"(?![^\W\u2e80-\uffdc])"
 """The source of a regex for the end of a word; a script without spaces may follow."""
@@ -31,16 +31,6 @@ def any_of(words: Iterable[str]) -> str:
     """
     ordered = sorted(set(words), key=lambda word: (-len(word), word))
     return "(?:" + "|".join(map(re.escape, ordered)) + ")" if ordered else "(?!)"
-
-
-@lru_cache(maxsize=64)
-def language_of(locale: str | None) -> str:
-    """The language whose words count: that of the locale, else English.
-
-    >>> language_of("de_CH"), language_of(None)
-    ('de', 'en')
-    """
-    return "en" if locale is None else parse_locale(locale).language
 
 
 # --- words that multiply ------------------------------------------------------------------------
