@@ -53,6 +53,7 @@ from calibkit.policy import (
     CurveEvidence,
     Evidence,
     ExactStage,
+    FieldsStage,
     Histogram,
     LabelEvidence,
     ModelReference,
@@ -132,6 +133,7 @@ def calibrate(
     region: float | None = None,
     exact_rung: Literal[1, 2, 3, 4] | None = 4,
     rules: RulesStage | Sequence[RuleName] = DEFAULT_RULES,
+    fields: FieldsStage | None = None,
     locale: str | None = None,
     hand_set: HandSet | None = None,
     development: float | None = None,
@@ -170,6 +172,8 @@ def calibrate(
         The rung of the stage `exact` before the bands; None for none.
     rules
         The hard rules before the bands, by name or as a stage with settings; empty for none.
+    fields
+        How structured answers (JSON) are compared, before the rules; None: as texts.
     locale
         Of the texts, as in en_US: how their numbers and dates are read. None: what has two readings decides nothing.
     hand_set
@@ -228,7 +232,7 @@ def calibrate(
     elif not isinstance(scorer, CosineScorer | Blend) and LEXICAL_SCORERS.get(scorer.name, scorer) != scorer:
         raise InputError(f"the name {scorer.name!r} belongs to a built-in scorer; give yours another")
     stage = _bands_stage(scorer)
-    early, rules = _early_stages(exact_rung, rules)
+    early, rules = _early_stages(exact_rung, rules, fields)
     configuration = Configuration(
         scorer=scorer.name,
         scorer_version=scorer.version,
@@ -455,10 +459,16 @@ def _open_ledger(
 
 
 def _early_stages(
-    exact_rung: Literal[1, 2, 3, 4] | None, rules: RulesStage | Sequence[RuleName]
-) -> tuple[list[ExactStage | RulesStage], RulesStage]:
+    exact_rung: Literal[1, 2, 3, 4] | None,
+    rules: RulesStage | Sequence[RuleName],
+    fields: FieldsStage | None = None,
+) -> tuple[list[ExactStage | FieldsStage | RulesStage], RulesStage]:
     """The deterministic stages before the bands, and the rules among them or left out as empty."""
-    early: list[ExactStage | RulesStage] = [ExactStage(stage="exact", rung=exact_rung)] if exact_rung else []
+    early: list[ExactStage | FieldsStage | RulesStage] = []
+    if exact_rung:
+        early.append(ExactStage(stage="exact", rung=exact_rung))
+    if fields is not None:
+        early.append(fields)
     if not isinstance(rules, RulesStage):
         rules = RulesStage(stage="rules", rules=list(rules))
     if rules.rules or rules.checks:

@@ -17,7 +17,7 @@ from calibkit import (
 )
 from calibkit.calibration import Calibration
 from calibkit.pairs import draw, read_pair
-from calibkit.policy import RulesStage
+from calibkit.policy import FieldsStage, RulesStage
 from calibkit.store import ledger_path, load_ledger
 from calibkit.testing import HashEmbedder
 
@@ -428,3 +428,15 @@ def test_a_bad_check_costs_no_look(write_pairs, clear_cut):
         calibrate(load_pairs(path), precision=0.9, development=0)
     del clear_cut[3]["checks"]
     assert calibrate(load_pairs(write_pairs(clear_cut)), precision=0.9, development=0).policy.evidence.accounting
+
+
+def test_structured_answers_are_ranked_by_their_fields(clear_cut):
+    for n, record in enumerate(clear_cut):
+        record["references"] = [f'{{"total": {n}, "day": "2026-03-12"}}']
+        record["candidate"] = f'{{"day": "12 March 2026", "total": {n if record["acceptable"] else n + 1}}}'
+    fields = FieldsStage(stage="fields", fields={"/total": "number", "/day": "date"})
+    found = calibrate(memory(clear_cut), precision=0.9, development=0, fields=fields, locale="en_US")
+    assert [stage.stage for stage in found.policy.stages] == ["exact", "fields", "rules", "bands"]
+    assert found.policy.evidence.pass_.by_stage == {"fields": (80, 0)}
+    assert found.policy.evidence.fail.by_stage == {"field:/total": (20, 0)}
+    assert found.policy.certified
